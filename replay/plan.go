@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -49,6 +50,7 @@ type Stream struct {
 	Conn   session.ConnID
 	Method xds.Method
 	Client string // node id
+	Envoy  bool   // the client is one
 	Opened session.Seq
 	Steps  []Step
 	Topics []*Topic
@@ -190,6 +192,13 @@ func (s *Stream) TypeKey(url string) string {
 		return s.Method.Type
 	}
 	return xds.TypeKey(url)
+}
+
+// OnDemand says whether the client asks for a name only when a request that it
+// serves needs it: an Envoy for a virtual host of VHDS, and for a cluster by its
+// plain name.
+func (s *Stream) OnDemand(t *Topic, name string) bool {
+	return s.Envoy && name != Everything && (t.Type == "VHDS" || t.Type == "CDS" && !strings.HasPrefix(name, "xdstp:"))
 }
 
 // TopicOf is the index of a type, or none.

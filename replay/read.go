@@ -240,6 +240,7 @@ func (p *planner) message(e *session.Entry, c *engine.Change) {
 	if t.Client == "" && c.Client != "" {
 		t.Client = c.Client
 	}
+	t.Envoy = t.Envoy || c.Stream.EnvoyClient()
 	if len(t.Steps) == 0 {
 		p.plan.Streams = append(p.plan.Streams, t.Stream)
 		t.Partial, t.chosen = t.Partial || e.Carried || c.Uncertain, t.chosen && !e.Carried

@@ -61,6 +61,7 @@ func TestReplayWithEnvoy(t *testing.T) {
 		filepath.Join(sessionsDir, "envoy-delta-route-to-nowhere.xdsp"), // its Envoy had a cluster "xds", and one that nobody sent
 		filepath.Join(sessionsDir, "envoy-delta-begins-anew.xdsp"),      // which is started again
 		filepath.Join(sessionsDir, "envoy-per-type-restart.xdsp"),       // which is not: the server was
+		filepath.Join(sessionsDir, "envoy-delta-side.xdsp"),             // of which the bootstrap had a layer of RTDS
 		filepath.Join(systems, "jcp-per-type-delta.xdsp"),               // clusters name the server by the cluster "xds"
 		filepath.Join(systems, "istio-router-delta.xdsp"),               // which waits for a secret that nobody plays
 		filepath.Join(systems, "consul-updates.xdsp"),                   // of three clients, and "local_agent" is in no response
@@ -104,6 +105,23 @@ func TestReplayWithScript(t *testing.T) {
 		_, err := get(fmt.Sprintf("http://127.0.0.1:%d/ready", bootstrap.Admin.Address.Socket.Port))
 		return err != nil
 	})
+}
+
+// What Envoy asks for when a request needs it, it does not ask for without: that is
+// a difference which says so.
+func TestReplayOnDemand(t *testing.T) {
+	t.Parallel()
+	var report replayReport
+	code, said := played(t, &report, nil, filepath.Join(sessionsDir, "envoy-delta-on-demand.xdsp"), "--idle", "3s", "--", envoyPath(t))
+	found := map[string]bool{}
+	for _, d := range report.Differences {
+		for _, n := range d.Names {
+			found[d.Type+" "+n] = strings.Contains(d.Detail, "needs it, and a replay makes no such request")
+		}
+	}
+	if code != 11 || len(found) != 2 || !found["VHDS routes/lazy.example"] || !found["CDS lazy"] {
+		t.Errorf("exit code %d, %+v; it says\n%s", code, report, said)
+	}
 }
 
 // A cluster of the bootstrap without which a route is rejected is there again, and

@@ -490,6 +490,10 @@ func TestReplayKeptSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	kept := map[string]recordedSession{}
+	for _, s := range sessions() {
+		kept[s.name] = s
+	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".xdsp")
 		var v variant
@@ -498,6 +502,7 @@ func TestReplayKeptSessions(t *testing.T) {
 				v = o
 			}
 		}
+		v.layers = kept[name].layers
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := startReplay(t, file, "--as", "server", "--listen", "127.0.0.1:0")
@@ -506,6 +511,9 @@ func TestReplayKeptSessions(t *testing.T) {
 				r.stderr.find(t, streamOver, r.exited)
 				e.stop(t)
 				startEnvoy(t, v, envoyNode, r.addr)
+			}
+			if traffic := kept[name].traffic; traffic != nil {
+				traffic(t, e)
 			}
 			r.asRecorded(t)
 		})

@@ -120,11 +120,15 @@ func direct(name, domain, body string) object {
 	}}}
 }
 
+func sideLayers() []object {
+	return []object{{"name": "flags", "rtds_layer": object{"name": "flags", "rtds_config": adsConfig()}}}
+}
+
 // open starts the control plane, the proxy and an Envoy that also reports its load.
 func (s *side) open(t *testing.T) *scene {
 	t.Helper()
 	v := variants()[1]
-	v.layers = []object{{"name": "flags", "rtds_layer": object{"name": "flags", "rtds_config": adsConfig()}}}
+	v.layers = sideLayers()
 	control := startControlPlaneAs(t, envoyNode, xdstest.Options{Cache: s.mux})
 	out := &scene{mesh: s.mesh, control: control, proxy: startProxy(t, control.Addr())}
 	text := envoyBootstrap(t, v, envoyNode, out.proxy.addr)
@@ -140,6 +144,8 @@ func (s *side) open(t *testing.T) *scene {
 
 // once asks an Envoy, and returns what it answers.
 func once(ctx context.Context, url, host string, headers ...string) (body string, _ http.Header, _ error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", nil, err
@@ -197,13 +203,20 @@ func sideSessions() []recordedSession {
 			story: "An Envoy gets scopes of routes, the configuration of a filter and runtime values by services of\n" +
 				"their own types, each of which changes, and reports its load every second. All but the load on one\n" +
 				"stream.",
-			record: recordSide,
+			record: recordSide, layers: sideLayers(),
 		},
 		{
 			name: "envoy-delta-on-demand",
 			story: "An Envoy asks for a virtual host and for a cluster when a request needs them. The virtual host\n" +
 				"changes.",
-			record: recordOnDemand,
+			record: recordOnDemand, layers: sideLayers(),
+			traffic: func(t *testing.T, e *envoy) {
+				url := e.url(t, "ingress")
+				answered(t, url, "lazy.example", "two")
+				if _, _, err := once(t.Context(), url, "header.example", "x-cluster", "lazy"); err != nil { // its backend is gone
+					t.Error(err)
+				}
+			},
 		},
 		{
 			name:  "grpc-go-load-reports",
@@ -254,15 +267,15 @@ func recordSide(t *testing.T) string {
 		"name": "all", "domains": []string{"*"},
 		"routes": []object{{"match": object{"prefix": "/"}, "route": object{"cluster": "web"}}},
 	}}})
-	s.put(t, rds, "direct", object{"name": "direct", "virtual_hosts": []object{direct("all", "*", "direct")}})
-	s.ingress(t, "scoped", object{"scoped_routes": object{
+	s.put(t, rds, "by-itself", object{"name": "by-itself", "virtual_hosts": []object{direct("all", "*", "no backend")}})
+	s.ingress(t, "by-scope", object{"scoped_routes": object{
 		"name": "scopes", "rds_config_source": adsConfig(), "scoped_rds": object{"scoped_rds_config_source": adsConfig()},
 		"scope_key_builder": object{"fragments": []object{{"header_value_extractor": object{"name": "x-scope", "index": 0}}}},
 	}}, object{"name": "stamp", "config_discovery": object{
 		"config_source": adsConfig(), "type_urls": []string{typePrefix + "envoy.extensions.filters.http.header_mutation.v3.HeaderMutation"},
 	}})
 	scene := s.open(t)
-	url := scene.envoy.url(t, "scoped")
+	url := scene.envoy.url(t, "by-scope")
 	stamped := func(want string) {
 		t.Helper()
 		eventually(t, "the header "+want, func() bool {
@@ -272,8 +285,8 @@ func recordSide(t *testing.T) string {
 	stamped("one")
 	header("two")
 	stamped("two")
-	scope("red", "direct")
-	answered(t, url, "any.example", "direct", "x-scope", "red")
+	scope("red", "by-itself")
+	answered(t, url, "any.example", "no backend", "x-scope", "red")
 	flag("two")
 	eventually(t, "the runtime value", func() bool {
 		body, err := get("http://" + scene.envoy.admin + "/runtime")
@@ -310,6 +323,8 @@ func recordOnDemand(t *testing.T) string {
 		"name": "by-header", "domains": []string{"header.example"},
 		"routes": []object{{"match": object{"prefix": "/"}, "route": object{"cluster_header": "x-cluster"}}},
 	}}})
+	// Without any virtual host Envoy warms the listener for 15 s.
+	s.put(t, resource.VirtualHostType, "routes/first.example", direct("routes/first.example", "first.example", "first"))
 	s.ingress(t, "ingress", object{"rds": object{"route_config_name": "routes", "config_source": adsConfig()}},
 		object{"name": "envoy.filters.http.on_demand", "typed_config": object{
 			"@type": typePrefix + "envoy.extensions.filters.http.on_demand.v3.OnDemand",

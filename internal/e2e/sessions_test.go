@@ -51,6 +51,11 @@ type recordedSession struct {
 	// record plays the session through a proxy and returns its recording. It
 	// skips the test if it cannot.
 	record func(t *testing.T) string
+
+	// Of an Envoy, what it is beside a variant: the layers of its runtime, and the
+	// requests that it serves, without which it does not ask for all.
+	layers  []object
+	traffic func(t *testing.T, e *envoy)
 }
 
 func sessions() []recordedSession {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/replay"
@@ -156,6 +157,9 @@ func (p *part) compareNames(at int32, left bool) {
 		d.Detail = "what the recording never answered is left unanswered"
 	case len(missing) > 0:
 		d.Expected, d.Got, d.Names = "a request for "+replay.Few(missing), "none", missing
+		if slices.ContainsFunc(missing, func(n string) bool { return p.OnDemand(topic, n) }) {
+			d.Detail = "Envoy asks for it when a request through one of its listeners needs it, and a replay makes no such request"
+		}
 	case len(extra) > 0:
 		d.Expected, d.Got, d.Names = "no request for "+replay.Few(replay.BoundedNames(extra)), "one", extra
 		d.Detail = "the recording never answered it, so it is left unanswered"
