@@ -5,6 +5,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/aftermath"
 	"github.com/xdsproxy/xdsproxy/check/timer"
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -30,6 +31,7 @@ type Checker struct {
 	referrers referrers
 	lookups   lookups
 	seq       session.Seq
+	types     *descriptors.Types
 	muted     bool // entries are repeated from an earlier segment: they are no news
 	summary   Summary
 	// What is looked at now. Both are used again for the next entry.
@@ -44,6 +46,9 @@ type Change struct {
 	// before and once more with it; that is valid until the next Step.
 	Findings []Finding
 	Repeated []*Finding
+	// Types are those that its message is decoded with beside the linked ones; may
+	// be nil.
+	Types *descriptors.Types
 }
 
 // Summary counts what a Checker has seen.
@@ -63,8 +68,8 @@ func NewChecker(o Options) *Checker {
 		o.Rules, _ = Select(nil, nil)
 	}
 	return &Checker{
-		Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Warm: o.Timers.Warm, Past: o.Past, Static: o.Static, Names: o.Names}),
-		timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm),
+		Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Warm: o.Timers.Warm, Past: o.Past, Static: o.Static, Names: o.Names, Types: o.Types}),
+		types:  o.Types, timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm),
 		polls: polls{limit: cmp.Or(o.Past, engine.DefaultPast) / pollPart},
 	}
 }
@@ -87,6 +92,7 @@ func (k *Checker) Step(e *session.Entry) Change {
 	k.event = event{k: k, now: now, entry: e, change: &k.change, stream: k.change.Stream, sub: k.change.Sub, req: k.change.Request, resp: k.change.Response}
 	k.look(&k.event)
 	c := k.change
+	c.Types = k.types
 	c.Findings, c.Repeated = k.ledger.take(), k.ledger.repeated
 	k.change, k.event = Change{}, event{} // what was looked at may be large
 	return c
@@ -167,5 +173,7 @@ func (k *Checker) Summary() Summary {
 }
 
 // NewTracker returns a Checker without rules, for those who only ask what
-// messages mean.
-func NewTracker() *Checker { return NewChecker(Options{Rules: []*Rule{}, Names: true}) }
+// messages mean. Types are those beside the linked ones; may be nil.
+func NewTracker(types *descriptors.Types) *Checker {
+	return NewChecker(Options{Rules: []*Rule{}, Names: true, Types: types})
+}

@@ -30,7 +30,7 @@ func TestExcerpt(t *testing.T) {
 	s := parsed(t, conversation)
 	all := slices.Collect(s.Entries())
 	words := make(map[session.Seq]string)
-	tr := check.NewTracker()
+	tr := check.NewTracker(nil)
 	for i := range all {
 		c := tr.Step(&all[i])
 		word := all[i].Kind.String()
@@ -51,7 +51,7 @@ func TestExcerpt(t *testing.T) {
 		"connect":   "",
 	} {
 		x := engine.NewExcerpt()
-		tr := check.NewTracker()
+		tr := check.NewTracker(nil)
 		found := 0
 		for i := range all {
 			c := tr.Step(&all[i])
@@ -76,7 +76,7 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add([]byte{1, 1, 1, 1, 0, 2, 1, 1, 1, 0, 4, 1, 1, 1, 1, 9, 1, 0, 2, 0})
 	f.Add([]byte{10, 0, 0, 0, 1, 9, 0, 0, 0, 0, 1, 0, 7, 0, 0, 6, 3, 3, 2, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		x, tr := engine.NewExcerpt(), check.NewTracker()
+		x, tr := engine.NewExcerpt(), check.NewTracker(nil)
 		var seq session.Seq
 		chosen := 0
 		for ; len(b) >= 5; b = b[5:] {

@@ -14,7 +14,7 @@ import (
 func historyOf(t testing.TB, text string, of engine.Selection) []engine.Version {
 	t.Helper()
 	s := parsed(t, text)
-	h, tracker := engine.NewHistory(of), check.NewTracker()
+	h, tracker := engine.NewHistory(of, nil), check.NewTracker(nil)
 	for e := range s.Entries() {
 		c := tracker.Step(&e)
 		h.Step(&e, &c.Change)
@@ -213,13 +213,13 @@ func TestHistoryOfSessions(t *testing.T) {
 	for _, file := range files {
 		entries := readAll(t, file)
 		names := make(map[string]*engine.History)
-		tracker := check.NewTracker()
+		tracker := check.NewTracker(nil)
 		changes := make([]check.Change, len(entries))
 		for i := range entries {
 			changes[i] = tracker.Step(&entries[i])
 			if m := changes[i].Message; m != nil {
 				for _, r := range m.Resources {
-					names[r.Name] = engine.NewHistory(engine.Selection{Name: r.Name})
+					names[r.Name] = engine.NewHistory(engine.Selection{Name: r.Name}, nil)
 				}
 			}
 		}

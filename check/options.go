@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
@@ -55,6 +56,8 @@ type Options struct {
 	// Names says that no rule runs which looks at what resources are: only
 	// messages and names are followed.
 	Names bool
+	// Types are message types beside the linked ones; may be nil.
+	Types *descriptors.Types
 }
 
 // Select returns the rules that run when enable and disable name rules by id,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -13,10 +14,21 @@ import (
 // content type is that of the sender's headers. Types come from the global
 // registry: see package decode/types.
 func Decode(m xds.Method, side session.Side, contentType string, data []byte) document.Document {
+	return Decoder{}.Decode(m, side, contentType, data)
+}
+
+// Decoder decodes with more types than the linked ones. Its methods are the
+// functions of the same names.
+type Decoder struct {
+	Types *descriptors.Types // may be nil
+}
+
+// Decode decodes a message whole.
+func (x Decoder) Decode(m xds.Method, side session.Side, contentType string, data []byte) document.Document {
 	name, isJSON, guess := typeOf(m, side, contentType, data)
-	read := document.Message
+	read := document.Decoder(x).Message
 	if isJSON {
-		read = document.JSON
+		read = document.Decoder(x).JSON
 	}
 	d := read(name, data)
 	if guess != "" {
@@ -27,21 +39,30 @@ func Decode(m xds.Method, side session.Side, contentType string, data []byte) do
 
 // Decode decodes the payload of a resource. The document of one that is Empty
 // has nothing in it.
-func (r *Resource) Decode() document.Document {
+func (r *Resource) Decode() document.Document { return Decoder{}.Resource(r) }
+
+// Resource decodes the payload of a resource.
+func (x Decoder) Resource(r *Resource) document.Document {
+	d := document.Decoder(x)
 	if len(r.Body) > 0 && r.Body[0] == '{' { // in protobuf the start of a group, which no type has
-		return document.JSON("google.protobuf.Any", r.Body)
+		return d.JSON("google.protobuf.Any", r.Body)
 	}
-	return document.Any(r.TypeURL, r.Body)
+	return d.Any(r.TypeURL, r.Body)
 }
 
 // Wire lists the fields of a message as document.Wire does. A message in JSON has
 // none.
 func Wire(m xds.Method, side session.Side, contentType string, data []byte, most int) (fields []document.WireField, problem string) {
+	return Decoder{}.Wire(m, side, contentType, data, most)
+}
+
+// Wire lists the fields of a message.
+func (x Decoder) Wire(m xds.Method, side session.Side, contentType string, data []byte, most int) (fields []document.WireField, problem string) {
 	name, isJSON, _ := typeOf(m, side, contentType, data)
 	if isJSON {
 		return nil, ""
 	}
-	return document.Wire(name, data, most)
+	return document.Decoder(x).Wire(name, data, most)
 }
 
 // typeOf is the full name of the type of a message, "" if it is not known. If that

@@ -27,20 +27,33 @@ type Copy struct {
 // NewCopy begins a recording at path, with mode 0600. The file must not exist
 // yet: fs.ErrExist says that it does. What was recorded, by what program and
 // whether masked, is taken from of, except that Options.Masked masks. Of the
-// other options Transform, Content and Labels count. Messages must be as a
+// other options Transform, Content and Labels count, and Descriptors, which take
+// the place of those of the original. Messages must be as a
 // Reader gives them; where its Pieces are on, what repeats is stored once.
 func NewCopy(path string, of Facts, o Options) (*Copy, error) {
+	packed, err := packedOf(of, o.Descriptors)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the recording: %w", err)
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the recording: %w", err)
 	}
 	c := &Copy{path: path, f: f, o: o}
-	c.out, err = blocks.New(f, &format.FileHeader{Created: of.Created, Program: of.Program, Masked: of.Masked || o.Masked}, o.Content)
+	c.out, err = blocks.New(f, &format.FileHeader{Created: of.Created, Program: of.Program, Masked: of.Masked || o.Masked, Descriptors: packed}, o.Content)
 	if err != nil {
 		_ = c.Discard()
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return c, nil
+}
+
+// packedOf are the descriptors of a copy.
+func packedOf(of Facts, own []byte) (string, error) {
+	if len(own) == 0 {
+		own = []byte(of.Descriptors)
+	}
+	return format.PackDescriptors(own)
 }
 
 // Add writes an entry, which must come after the one before.

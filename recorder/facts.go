@@ -14,6 +14,10 @@ type Facts struct {
 	Created time.Time
 	Program string // what wrote it
 	Masked  bool   // its writer masked secrets
+	// Descriptors are those of types in it, a FileDescriptorSet; "" if it has none.
+	// BadDescriptors says that it has some that cannot be read.
+	Descriptors    string
+	BadDescriptors bool
 
 	Complete bool // its regular end was met
 	Damaged  bool // see the DamageError

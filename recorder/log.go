@@ -49,6 +49,9 @@ type Options struct {
 	Masked bool
 	// Program is noted in the file: what wrote it, such as "xdsproxy v1.2.0".
 	Program string
+	// Descriptors are those of types in it, a FileDescriptorSet of at most 16 MiB,
+	// which each segment has with it for who reads it; may be nil.
+	Descriptors []byte
 	// QueueBytes bounds what waits to be written; 64 MiB if zero.
 	QueueBytes int64
 	// SyncEvery is how long after it was written something is brought to the
@@ -190,7 +193,11 @@ func startIn(path string, f blocks.File, o Options, store segmentStore) (*Log, e
 		done:  make(chan struct{}),
 	}
 	l.timer.Stop()
-	h := format.FileHeader{Created: l.now(), Program: o.Program, Masked: o.Masked}
+	packed, err := format.PackDescriptors(o.Descriptors)
+	if err != nil {
+		return nil, err
+	}
+	h := format.FileHeader{Created: l.now(), Program: o.Program, Masked: o.Masked, Descriptors: packed}
 	var s *segment
 	if store != nil {
 		h.Segment, h.First, h.Began = 1, 1, h.Created

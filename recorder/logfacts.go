@@ -57,7 +57,7 @@ func (l *Log) Facts() Facts {
 	h := &l.parts[0].header
 	f := Facts{
 		Path: l.path, Version: format.Version, Created: h.Created, Program: h.Program, Masked: h.Masked,
-		Complete: true,
+		Complete: true, Descriptors: string(l.o.Descriptors),
 	}
 	if h.Segment > 0 {
 		f.Created, f.Lost = h.Began, uint64(h.First-1)

@@ -34,8 +34,9 @@ type Reader struct {
 	src    source
 	closer io.Closer
 	follow bool
-	began  bool  // the header was read
-	first  int64 // where the header ends
+	began  bool   // the header was read
+	first  int64  // where the header ends, with what belongs to it; 0 before it was read
+	packed []byte // descriptors that are being read
 	path   string
 	header format.FileHeader
 	at     int64       // of the frame that comes next

@@ -9,8 +9,22 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
-// begin reads the header. errShort says that it is not all there.
+// begin reads the header, and the descriptors behind it. errShort says that they
+// are not all there.
 func (r *Reader) begin() error {
+	if r.first == 0 {
+		if err := r.readHeader(); err != nil {
+			return err
+		}
+	}
+	if err := r.descriptors(); err != nil {
+		return err
+	}
+	r.began = true
+	return nil
+}
+
+func (r *Reader) readHeader() error {
 	magic, payload, err := r.peekFrame()
 	switch {
 	case isDamage(err), err == nil && magic != format.MagicHeader:
@@ -30,9 +44,45 @@ func (r *Reader) begin() error {
 	}
 	r.header = h
 	r.facts.Program, r.facts.Masked = h.Program, r.facts.Masked && h.Masked
-	r.began = true
 	r.first = format.FrameHeadSize + int64(len(payload))
 	return r.pass(r.first)
+}
+
+// descriptors reads those that the header announces. If what is there is something
+// else, there are none, and the recording can be read.
+func (r *Reader) descriptors() error {
+	if r.header.DescriptorBytes > format.MaxDescriptors {
+		r.facts.BadDescriptors = true
+		return nil
+	}
+	for uint64(len(r.packed)) < r.header.DescriptorBytes {
+		magic, payload, err := r.peekFrame()
+		if err != nil && !isDamage(err) {
+			return err
+		}
+		if err != nil || magic != format.MagicDescriptors {
+			r.packed, r.facts.BadDescriptors = nil, true
+			return nil
+		}
+		length := format.FrameHeadSize + int64(len(payload))
+		part, err := format.DescriptorsPart(payload)
+		if err != nil || len(part) == 0 {
+			r.packed, r.facts.BadDescriptors = nil, true
+			return nil
+		}
+		r.packed = append(r.packed, part...)
+		r.first += length
+		if err := r.pass(length); err != nil {
+			return err
+		}
+	}
+	if len(r.packed) > 0 {
+		set, err := format.UnpackDescriptors(r.packed)
+		r.facts.Descriptors, r.facts.BadDescriptors = string(set), err != nil
+		r.packed = nil
+		r.header.DescriptorBytes = 0 // they are read
+	}
+	return nil
 }
 
 // headless turns an error of begin into what to say for good.

@@ -68,7 +68,11 @@ func Salvage(ctx context.Context, from, to string, tell func(read int64, entries
 func salvageTo(ctx context.Context, r *Reader, src *fileSource, to blocks.File, tell func(int64, uint64)) (Rescued, error) {
 	r.dict.Lenient, r.dict.Pieces, r.dict.Fetch = true, true, nil
 	h := &r.facts
-	out, err := blocks.New(to, &format.FileHeader{Created: h.Created, Program: h.Program, Masked: h.Masked}, nil)
+	packed, err := packedOf(*h, nil)
+	if err != nil {
+		return Rescued{}, err
+	}
+	out, err := blocks.New(to, &format.FileHeader{Created: h.Created, Program: h.Program, Masked: h.Masked, Descriptors: packed}, nil)
 	if err != nil {
 		return Rescued{}, err
 	}

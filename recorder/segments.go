@@ -211,6 +211,9 @@ func (r *Reader) enter(other *Reader) error {
 	}
 	r.facts.Bytes += r.first
 	r.facts.Complete = false
+	if r.facts.Descriptors == "" {
+		r.facts.Descriptors, r.facts.BadDescriptors = other.facts.Descriptors, other.facts.BadDescriptors
+	}
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -13,11 +14,11 @@ import (
 // maxChanges is how many changes of one resource are told.
 const maxChanges = 20
 
-// Changes says what differs between two resources, a line for each change but
+// Changes says, with types beside the linked ones, what differs between two resources, a line for each change but
 // for those that pass, if not nil, says to pass over, and whether nothing does.
-func Changes(oldType string, old []byte, newType string, new []byte, pass func(diff.Path) bool) (text string, same bool) {
-	a, b := document.Any(oldType, old), document.Any(newType, new)
-	r := diff.Compare(&a.Root, &b.Root, diff.Options{})
+func Changes(types *descriptors.Types, oldType string, old []byte, newType string, new []byte, pass func(diff.Path) bool) (text string, same bool) {
+	a, b := document.Decoder{Types: types}.Any(oldType, old), document.Decoder{Types: types}.Any(newType, new)
+	r := diff.Compare(&a.Root, &b.Root, diff.Options{Types: types})
 	if r.Same() && !r.Coarse {
 		return "", true
 	}

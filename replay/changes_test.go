@@ -17,10 +17,10 @@ func TestExplain(t *testing.T) {
 		}
 		return b
 	}
-	if text, same := Changes(typ, encode(1, ""), typ, encode(1, ""), nil); !same {
+	if text, same := Changes(nil, typ, encode(1, ""), typ, encode(1, ""), nil); !same {
 		t.Errorf("equal ones differ: %q", text)
 	}
-	text, same := Changes(typ, encode(1, ""), typ, encode(7, "x"), nil)
+	text, same := Changes(nil, typ, encode(1, ""), typ, encode(7, "x"), nil)
 	if want := "connect_timeout: \"7s\" instead of \"1s\"\nalt_stat_name: \"x\" instead of nothing"; same || text != want {
 		t.Errorf("got %q\nwant %q", text, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/replay/fault"
 )
 
@@ -58,6 +59,8 @@ func (p Pace) Due(s *Stream, step *Step) time.Duration {
 type Options struct {
 	// Client is the recorded client that is played or answered; "" for all.
 	Client string
+	// Types are message types beside the linked ones; may be nil.
+	Types *descriptors.Types
 	// Authority is the :authority that played clients ask with; "": "xds".
 	Authority string
 	Pace      Pace

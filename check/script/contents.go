@@ -53,7 +53,7 @@ const (
 
 func newContents() *contents {
 	return &contents{
-		inspector: inspect.New(), seen: make(map[[16]byte]*described),
+		inspector: inspect.New(nil), seen: make(map[[16]byte]*described),
 		labels: make(map[contentKey]string), used: make(map[labelKey]struct{}),
 		clusters: make(map[clusterKey]*inspect.Facts),
 	}

@@ -78,7 +78,7 @@ type meaning struct {
 }
 
 func meanings(entries iter.Seq[session.Entry]) (out []meaning) {
-	tracker, inspector := check.NewTracker(), inspect.New()
+	tracker, inspector := check.NewTracker(nil), inspect.New(nil)
 	seen := map[string]int{}
 	number := map[session.Seq]int{}
 	opened := map[session.StreamID]int{}

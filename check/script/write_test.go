@@ -102,7 +102,7 @@ type plainFacts struct {
 
 func comparable(s *Script) (out []plain) {
 	methods := map[session.StreamID]xds.Method{}
-	inspector := inspect.New()
+	inspector := inspect.New(nil)
 	seen := map[string]int{}
 	grpc := map[session.StreamID]bool{}
 	var first time.Time

@@ -86,6 +86,11 @@ func (a *cli) command(cmd *cobra.Command, run func(cmd *cobra.Command, args []st
 		if err := a.config.Resolve(a.console(), cmd.Flags()); err != nil {
 			return err
 		}
+		if cmd.Flags().Lookup("descriptors") != nil {
+			if err := a.config.ReadTypes(a.console()); err != nil {
+				return err
+			}
+		}
 		return run(cmd, args)
 	})
 }
@@ -112,7 +117,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 
 // opener opens what this command reads.
 func (a *cli) opener() *input.Opener {
-	return &input.Opener{Console: a.console(), Token: a.config.ViewerToken}
+	return &input.Opener{Console: a.console(), Token: a.config.ViewerToken, Types: a.config.Types}
 }
 
 // host is who starts a proxy, with a log of its own. watched says that a person

@@ -79,7 +79,8 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		if err != nil {
 			return err
 		}
-		options.Past, options.Static = a.config.Judging().Past, a.config.Static
+		judging := a.config.Judging()
+		options.Past, options.Static, options.Types = judging.Past, judging.Static, judging.Types
 		heap.Lean()
 		report := render.NewReport()
 		var damage error
@@ -124,6 +125,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 	judge.addTo(cmd)
 	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
+	a.typeFlags(cmd)
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
 	cmd.Flags().Var(settings.NewText(&zip, "FILE.zip"), "report", "if there are errors or warnings, write a zip to attach to an issue, as xdsproxy report --yes does")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")

@@ -67,7 +67,7 @@ func (a *cli) resourceNames(name, prefix string) []string {
 }
 
 func eachChange(ctx context.Context, src *input.Source, meet func(*check.Change)) {
-	_ = input.Each(ctx, src, check.NewTracker(), func(_ *session.Entry, c *check.Change) error { // what there is helps
+	_ = input.Each(ctx, src, check.NewTracker(nil), func(_ *session.Entry, c *check.Change) error { // what there is helps
 		meet(c)
 		return nil
 	})

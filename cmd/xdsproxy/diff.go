@@ -83,6 +83,7 @@ xdsproxy diff session.xdsp dump.json --client gw-0`,
 	flags.IntVar(&f.Context, "context", 3, "equal lines around a change; -1 for all")
 	flags.BoolVar(&exitCode, "exit-code", false, "exit with 11 if there are differences")
 	outputFlag(cmd, &f.Output, "text", "json")
+	a.typeFlags(cmd)
 	// The error is impossible: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(xds.ShortTypes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)

@@ -85,6 +85,7 @@ xdsproxy replay edited.xdsp -- envoy`,
 			x.Form = form
 		}
 		x.Opener, x.Judge = a.opener(), a.config.Judging()
+		x.Embed = bool(a.config.EmbedDescriptors)
 		return x.Run(cmd.Context(), args)
 	})
 	cmd.Flags().VarP(settings.NewText(&x.Path, "FILE"), "write", "w", "write to this file, which must not exist yet; - is standard output")
@@ -96,5 +97,6 @@ xdsproxy replay edited.xdsp -- envoy`,
 	cmd.Flags().BoolVar(&x.Pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names and addresses")
 	cmd.Flags().Var(settings.NewText(&x.KeyFile, "FILE"), "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
 	cmd.Flags().BoolVar(&x.Repairing, "repair", false, "copy what is readable, and leave out what is damaged")
+	a.useGroups(cmd, settings.GroupTypes)
 	return cmd
 }

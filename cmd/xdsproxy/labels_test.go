@@ -35,7 +35,7 @@ func labelsAgree(t *testing.T, path string) (seen map[string]bool, l *store.Labe
 	}
 	defer r.Close()
 	l, seen = store.NewLabels(), map[string]bool{}
-	err = input.Each(t.Context(), &input.Source{Reader: r}, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+	err = input.Each(t.Context(), &input.Source{Reader: r}, check.NewTracker(nil), func(e *session.Entry, c *check.Change) error {
 		var want []string
 		if c.Type != "" {
 			want = append(want, filter.TypeLabel+c.Type)

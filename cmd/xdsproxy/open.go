@@ -67,6 +67,7 @@ xdsproxy open 127.0.0.1:19000`,
 	})
 	filterFlag(cmd, &filter)
 	a.useSettings(cmd, "memory-past")
+	a.typeFlags(cmd)
 	a.useGroups(cmd, settings.GroupScreen)
 	return cmd
 }

@@ -88,6 +88,7 @@ xdsproxy pushes @last -o json | jq '.pushes[] | select(.gap_ms > 1000)'`,
 	flags.BoolVar(&f.follow, "follow", false, "go on with what is still being written")
 	outputFlag(cmd, &output, "table", "json", "jsonl")
 	a.useSettings(cmd, "memory-past")
+	a.typeFlags(cmd)
 	return cmd
 }
 

@@ -128,6 +128,7 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.Var(settings.NewText(&r.Noise, "ADDR"), "noise", "with --follow: what differs at this second instance of the present version is noise")
 	outputFlag(cmd, &r.Output, "table", "json")
 	a.useGroups(cmd, settings.GroupClientTLS, settings.GroupUpstreamTLS, settings.GroupTLS, settings.GroupHeaders)
+	a.typeFlags(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("fault", func(_ *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
@@ -176,6 +177,7 @@ func (r *replaying) check(args []string) error {
 		return err
 	}
 	r.Opener, r.Judge, r.Live = r.opener(), r.config.Judging(), r.live(security)
+	r.Options.Types = r.config.Types
 	if err := r.checkCommands(args); err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ xdsproxy report 127.0.0.1:18001 -w now.zip`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
 		r.Opener, r.Judge = a.opener(), a.config.Judging()
+		r.Embed = bool(a.config.EmbedDescriptors)
 		ctx, back := app.UntilHangup(cmd.Context())
 		defer back()
 		return r.Run(ctx, args)
@@ -54,6 +55,7 @@ xdsproxy report 127.0.0.1:18001 -w now.zip`,
 	cmd.Flags().BoolVar(&r.Pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names, as export --pseudonyms does")
 	cmd.Flags().Var(settings.NewText(&r.KeyFile, "FILE"), "key-file", "the key of --pseudonyms, by which names come back; without it, FILE.zip.key")
 	cmd.Flags().BoolVarP(&r.Yes, "yes", "y", false, "write without asking")
+	a.useGroups(cmd, settings.GroupTypes)
 	return cmd
 }
 

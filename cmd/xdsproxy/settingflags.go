@@ -44,3 +44,6 @@ func (a *cli) use(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(*setting
 		}
 	}
 }
+
+// typeFlags gives a command that decodes the settings of which types it knows.
+func (a *cli) typeFlags(cmd *cobra.Command) { a.useSettings(cmd, "descriptors", "proto-path") }

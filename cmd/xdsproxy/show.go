@@ -76,6 +76,7 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 	}))
 	filterFlag(cmd, &text)
 	outputFlag(cmd, &output, "yaml", "json")
+	a.typeFlags(cmd)
 	return cmd
 }
 

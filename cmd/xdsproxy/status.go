@@ -63,6 +63,7 @@ xdsproxy status session.xdsp --at 4107`,
 	})
 	cmd.Flags().Var(&at, "at", "as it was after this entry")
 	a.useSettings(cmd, "memory-past")
+	a.typeFlags(cmd)
 	outputFlag(cmd, &output, "table", "json")
 	return cmd
 }
@@ -108,6 +109,7 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 	cmd.Flags().Var(&at, "at", "as it was after this entry")
 	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
+	a.typeFlags(cmd)
 	outputFlag(cmd, &output, "table", "json")
 	return cmd
 }

@@ -119,6 +119,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not hold what is read against the rules")
 	cmd.Flags().BoolVar(&noFollow, "no-follow", false, "end at what is there, even if more is being written")
 	a.useSettings(cmd, "memory-past", "no-fold")
+	a.typeFlags(cmd)
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
@@ -17,6 +18,8 @@ type Options struct {
 	// Ignore are the full names of fields that make no difference, wherever
 	// they stand: see Envelope.
 	Ignore []string
+	// Types are those of the trees beside the linked ones; may be nil.
+	Types *descriptors.Types
 }
 
 // Envelope names the fields of discovery messages that change with each message
@@ -49,9 +52,9 @@ const maxNodes = 1 << 20
 func Compare(old, new *document.Tree, o Options) *Result {
 	p := place{any: true}
 	if o.Type != "" {
-		p = placeOf(document.TypeOf(o.Type))
+		p = placeOf(o.Types.Find(protoreflect.FullName(o.Type)))
 	}
-	x := indexer{seed: maphash.MakeSeed(), ignore: make(map[protoreflect.FullName][]string, len(o.Ignore))}
+	x := indexer{types: o.Types, seed: maphash.MakeSeed(), ignore: make(map[protoreflect.FullName][]string, len(o.Ignore))}
 	for _, name := range o.Ignore {
 		full := protoreflect.FullName(name)
 		x.ignore[full.Parent()] = append(x.ignore[full.Parent()], string(full.Name()))
@@ -90,7 +93,7 @@ func (c *comparer) value(a, b value, p place) Node {
 	case a.tree.Kind == document.Array:
 		n.Nodes = c.list(a, b, p)
 	case typeIn(a.tree) == typeIn(b.tree): // else nothing in one has to do with the other
-		n.Nodes = c.object(a, b, p.enter(b.tree))
+		n.Nodes = c.object(a, b, p.enter(b.tree, c.types))
 	}
 	c.nodes += len(n.Nodes)
 	return n
@@ -146,7 +149,7 @@ func (c *comparer) object(a, b value, p place) []Node {
 // tellIgnored notes which of the fields to be ignored differ, of those that are
 // members of the root.
 func (c *comparer) tellIgnored(old, new *document.Tree, p place) {
-	p = p.enter(new)
+	p = p.enter(new, c.types)
 	differs := func(m *document.Member, other *document.Tree) bool {
 		is, there := other.Get(m.Name)
 		return c.ignored(p, m.Name) && (!there || is.Text != m.Value.Text)

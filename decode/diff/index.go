@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -26,9 +27,9 @@ func placeOf(md protoreflect.MessageDescriptor) place {
 }
 
 // enter is the place of an object, once its own word is heard.
-func (p place) enter(t *document.Tree) place {
+func (p place) enter(t *document.Tree, types *descriptors.Types) place {
 	if typ := typeIn(t); p.any && typ != "" {
-		return place{message: document.TypeOf(xds.TypeName(typ))}
+		return place{message: types.Find(protoreflect.FullName(xds.TypeName(typ)))}
 	}
 	return p
 }
@@ -81,6 +82,7 @@ type index struct {
 // that nobody outside can know, so that different values never have the same
 // hash but by an unlikely accident.
 type indexer struct {
+	types  *descriptors.Types
 	seed   maphash.Seed
 	ignore map[protoreflect.FullName][]string // fields, by their messages
 }
@@ -109,7 +111,7 @@ func (x *indexer) add(ix *index, t *document.Tree, p place) uint64 {
 	var h uint64
 	switch t.Kind {
 	case document.Object:
-		p = p.enter(t)
+		p = p.enter(t, x.types)
 		for i := range t.Members {
 			m := &t.Members[i]
 			var in place

@@ -121,7 +121,7 @@ func TestRealResponses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tracker := check.NewTracker()
+		tracker := check.NewTracker(nil)
 		last := make(map[string]document.Document)
 		for {
 			e, err := r.Next(context.Background())

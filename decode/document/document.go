@@ -1,5 +1,6 @@
 // Package document shows a message whole, as a tree that prints as JSON or YAML.
-// Types come from the global registry: see package decode/types.
+// Types come from the global registry, see package decode/types, and a Decoder may
+// have more.
 package document
 
 import (
@@ -9,7 +10,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 )
 
 // Document is a fully decoded message.
@@ -47,26 +49,41 @@ const (
 	maxTreeNodes = 1 << 23
 )
 
+// Decoder decodes messages. The zero value knows the linked types, and so do the
+// functions of the same names.
+type Decoder struct {
+	Types *descriptors.Types // beside the linked ones; may be nil
+}
+
 // Message decodes data as a message of the type with this full name.
-func Message(name string, data []byte) Document { return newWalker().document(name, data) }
+func Message(name string, data []byte) Document { return Decoder{}.Message(name, data) }
+
+// Message decodes data as a message of the type with this full name.
+func (d Decoder) Message(name string, data []byte) Document {
+	return newWalker(d.Types).document(name, data)
+}
 
 // Any decodes an Any, such as one resource of a response.
-func Any(typeURL string, value []byte) Document {
-	w := newWalker()
+func Any(typeURL string, value []byte) Document { return Decoder{}.Any(typeURL, value) }
+
+// Any decodes an Any, such as one resource of a response.
+func (d Decoder) Any(typeURL string, value []byte) Document {
+	w := newWalker(d.Types)
 	root := w.anyTree(typeURL, value, nil, 0)
 	return Document{Root: root, Problems: w.problems}
 }
 
 // walker builds the tree of one message.
 type walker struct {
+	types    *descriptors.Types
 	problems []string
 	missing  map[string]bool // types that are not known, said once each
 	nodes    int
 	kept     bool // see Kept
 }
 
-func newWalker() *walker {
-	return &walker{missing: make(map[string]bool)}
+func newWalker(types *descriptors.Types) *walker {
+	return &walker{types: types, missing: make(map[string]bool)}
 }
 
 // maxDocumentProblems bounds the problems of one document.
@@ -93,24 +110,10 @@ func (w *walker) document(name string, data []byte) Document {
 	return Document{Root: w.unknownMessage(data, nil, 0), Problems: w.problems}
 }
 
-// TypeOf is the message type with this full name, nil if the program does not have
-// it.
-func TypeOf(name string) protoreflect.MessageDescriptor {
-	full := protoreflect.FullName(name)
-	if !full.IsValid() {
-		return nil
-	}
-	mt, err := protoregistry.GlobalTypes.FindMessageByName(full)
-	if err != nil {
-		return nil
-	}
-	return mt.Descriptor()
-}
-
 // find looks a message type up by its full name; nil if it is not known, which
 // is a problem said once for each type.
 func (w *walker) find(name string, at *path) protoreflect.MessageDescriptor {
-	if md := TypeOf(name); md != nil {
+	if md := w.types.Find(protoreflect.FullName(name)); md != nil {
 		return md
 	}
 	if !w.missing[name] && len(w.missing) < maxDocumentProblems {

@@ -9,15 +9,17 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 )
 
 // JSON decodes a message in JSON. If it is JSON of the type with this full name, it is shown
 // as any other message; otherwise as it was sent.
-func JSON(name string, data []byte) Document {
-	w := newWalker()
+func JSON(name string, data []byte) Document { return Decoder{}.JSON(name, data) }
+
+// JSON is the function of the same name.
+func (d Decoder) JSON(name string, data []byte) Document {
+	w := newWalker(d.Types)
 	if len(strings.TrimSpace(string(data))) == 0 {
 		return Document{Problems: w.problems}
 	}
@@ -29,13 +31,13 @@ func JSON(name string, data []byte) Document {
 	if name == "" {
 		return Document{Root: tree, Problems: w.problems}
 	}
-	mt, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name))
+	mt, err := d.Types.FindMessageByName(protoreflect.FullName(name))
 	if err != nil {
 		w.problem(nil, "message type %q is not known", name)
 		return Document{Root: tree, Problems: w.problems}
 	}
 	msg := mt.New().Interface()
-	if fault := lenient.JSON(data).Whole(msg, protoregistry.GlobalTypes); fault != nil {
+	if fault := lenient.JSON(data).Whole(msg, d.Types); fault != nil {
 		w.problem(nil, "shown as it was sent: %v", fault)
 		return Document{Root: tree, Problems: w.problems}
 	}

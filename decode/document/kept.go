@@ -18,7 +18,7 @@ import (
 //	"@value"                   the value of an Any of unknown type
 //	"@any"                     an Any that is none
 func Kept(name string, data []byte) Document {
-	w := newWalker()
+	w := newWalker(nil)
 	w.kept = true
 	return w.document(name, data)
 }

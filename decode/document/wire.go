@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -34,12 +35,18 @@ const maxWireText = 256
 // of their bytes: at most so many. It says what is wrong with the bytes, "" if
 // nothing is.
 func Wire(name string, data []byte, most int) (fields []WireField, problem string) {
-	l := wireLister{most: most}
-	l.list(TypeOf(name), data, 0, 0)
+	return Decoder{}.Wire(name, data, most)
+}
+
+// Wire is the function of the same name.
+func (d Decoder) Wire(name string, data []byte, most int) (fields []WireField, problem string) {
+	l := wireLister{types: d.Types, most: most}
+	l.list(d.Types.Find(protoreflect.FullName(name)), data, 0, 0)
 	return l.fields, l.problem
 }
 
 type wireLister struct {
+	types   *descriptors.Types
 	fields  []WireField
 	most    int
 	problem string
@@ -80,7 +87,7 @@ func (l *wireLister) list(md protoreflect.MessageDescriptor, b []byte, base, dep
 			case s.Num == 1:
 				url = string(e.Body)
 			case s.Num == 2:
-				fd, of = nil, TypeOf(xds.TypeName(url))
+				fd, of = nil, l.types.Find(protoreflect.FullName(xds.TypeName(url)))
 			}
 		}
 		if of != nil {

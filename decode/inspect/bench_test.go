@@ -35,7 +35,7 @@ func BenchmarkInspect(b *testing.B) {
 		"listener": fromJSON(b, &listenerv3.Listener{}, sidecarListener),
 	} {
 		b.Run(name, func(b *testing.B) {
-			in := inspect.New()
+			in := inspect.New(nil)
 			b.SetBytes(int64(len(a.Value)))
 			b.ReportAllocs()
 			for b.Loop() {

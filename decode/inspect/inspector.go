@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
@@ -79,6 +80,7 @@ type Facts struct {
 // unmarshals only what seems to violate a constraint. One goroutine at a time
 // may use it.
 type Inspector struct {
+	known         *descriptors.Types
 	types         map[string]*typeFacts
 	fieldRules    protoreflect.ExtensionType // nil: constraints are not known
 	oneofRequired protoreflect.ExtensionType
@@ -115,9 +117,9 @@ const (
 )
 
 // New returns an Inspector that knows the types of the global
-// registry: see package decode/types.
-func New() *Inspector {
-	in := &Inspector{types: make(map[string]*typeFacts), refSet: make(map[Ref]struct{})}
+// registry, see package decode/types, and those, which may be nil.
+func New(types *descriptors.Types) *Inspector {
+	in := &Inspector{known: types, types: make(map[string]*typeFacts), refSet: make(map[Ref]struct{})}
 	in.fieldRules, _ = protoregistry.GlobalTypes.FindExtensionByName("validate.rules")
 	in.oneofRequired, _ = protoregistry.GlobalTypes.FindExtensionByName("validate.required")
 	return in

@@ -29,7 +29,7 @@ func resource(t testing.TB, text string) *anypb.Any {
 func inspected(t testing.TB, text string) *inspect.Facts {
 	t.Helper()
 	a := resource(t, text)
-	return inspect.New().Inspect(a.TypeUrl, a.Value, false)
+	return inspect.New(nil).Inspect(a.TypeUrl, a.Value, false)
 }
 
 func refs(f *inspect.Facts) (out []string) {
@@ -253,7 +253,7 @@ func TestInspectNames(t *testing.T) {
 	if f.Name != "" || f.Named || !f.Known {
 		t.Errorf("an endpoint: %+v", f)
 	}
-	f = inspect.New().Inspect("a.b/c.d.E", []byte("\x0a\x01x"), false)
+	f = inspect.New(nil).Inspect("a.b/c.d.E", []byte("\x0a\x01x"), false)
 	if f.Name != "" || f.Named || f.Known || f.Hash == [16]byte{} {
 		t.Errorf("an unknown type: %+v", f)
 	}
@@ -325,20 +325,20 @@ func TestInspectUnknown(t *testing.T) {
 		"deprecated":   {cluster.TypeUrl, resource(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1","http2_protocol_options":{},"transport_socket_matches":[]}`).Value, nil},
 		"a map":        {cluster.TypeUrl, resource(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1"}`).Value, nil},
 	} {
-		f := inspect.New().Inspect(c.typ, c.body, false)
+		f := inspect.New(nil).Inspect(c.typ, c.body, false)
 		if diff := cmp.Diff(c.want, f.Unknown); diff != "" || f.Undecodable != "" {
 			t.Errorf("%s (-want +got):\n%s%s", what, diff, f.Undecodable)
 		}
 	}
 	old := resource(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1","http2_protocol_options":{},"protocol_selection":"USE_CONFIGURED_PROTOCOL","load_assignment":{"endpoints":[{"load_balancer_endpoints":{}}]}}`).Value
-	if diff := cmp.Diff([]string{"http2_protocol_options", "load_assignment.endpoints[0].load_balancer_endpoints"}, inspect.New().Inspect(cluster.TypeUrl, old, false).Deprecated); diff != "" {
+	if diff := cmp.Diff([]string{"http2_protocol_options", "load_assignment.endpoints[0].load_balancer_endpoints"}, inspect.New(nil).Inspect(cluster.TypeUrl, old, false).Deprecated); diff != "" {
 		t.Errorf("deprecated (-want +got):\n%s", diff)
 	}
 	many := []byte(nil)
 	for i := range 100 {
 		many = append(many, field(protowire.Number(5000+i))...)
 	}
-	if f := inspect.New().Inspect(cluster.TypeUrl, many, false); len(f.Unknown) != 8 {
+	if f := inspect.New(nil).Inspect(cluster.TypeUrl, many, false); len(f.Unknown) != 8 {
 		t.Errorf("%d are unknown", len(f.Unknown))
 	}
 }
@@ -363,7 +363,7 @@ func TestInspectInvalid(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 		a := resource(t, text)
-		if f := inspect.New().Inspect(a.TypeUrl, a.Value, true); len(f.Invalid) > 0 {
+		if f := inspect.New(nil).Inspect(a.TypeUrl, a.Value, true); len(f.Invalid) > 0 {
 			t.Errorf("%s, masked: %q", text, f.Invalid)
 		}
 	}
@@ -372,15 +372,15 @@ func TestInspectInvalid(t *testing.T) {
 func TestInspectUndecodable(t *testing.T) {
 	a := resource(t, listener3+hcmV3+`"rds":{"route_config_name":"r1","config_source":ads}}`+end)
 	torn := []byte(strings.Replace(string(a.Value), "\x02r1", "\x7fr1", 1))
-	f := inspect.New().Inspect(a.TypeUrl, torn, false)
+	f := inspect.New(nil).Inspect(a.TypeUrl, torn, false)
 	if !strings.HasPrefix(f.Undecodable, "filter_chains[0].filters[0].typed_config.rds: field 2 is 127 bytes long") || len(f.Refs) > 0 {
 		t.Errorf("%+v", f)
 	}
-	f = inspect.New().Inspect(a.TypeUrl, []byte("\x0a\x01\xff"), false)
+	f = inspect.New(nil).Inspect(a.TypeUrl, []byte("\x0a\x01\xff"), false)
 	if f.Undecodable != "name: the string is not valid UTF-8" {
 		t.Errorf("%+v", f)
 	}
-	in := inspect.New()
+	in := inspect.New(nil)
 	first, second := in.Inspect(a.TypeUrl, torn, false), in.Inspect(a.TypeUrl, torn[:9], false)
 	if first.Hash == second.Hash {
 		t.Error("different bytes have one hash")
@@ -397,7 +397,7 @@ func TestInspectUndecodable(t *testing.T) {
 // REST has the resource as JSON: its facts and its hash are those of the bytes.
 func TestInspectJSON(t *testing.T) {
 	text := `{"@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster","name":"c1","type":"EDS","eds_cluster_config":{"eds_config":{"ads":{}}}}`
-	in := inspect.New()
+	in := inspect.New(nil)
 	a := resource(t, text)
 	fromJSON, fromProto := in.Inspect(a.TypeUrl, []byte(text), false), in.Inspect(a.TypeUrl, a.Value, false)
 	if diff := cmp.Diff(fromProto, fromJSON); diff != "" {
@@ -421,7 +421,7 @@ func TestInspectDeduplicates(t *testing.T) {
 		routes = append(routes, `{"match":{"prefix":"/"},"route":{"cluster":"c`+string(rune('a'+i%26))+`"}}`)
 	}
 	a := resource(t, `{"@type":"#envoy.config.route.v3.RouteConfiguration","name":"r1","virtual_hosts":[{"name":"v","domains":["*"],"routes":[`+strings.Join(routes, ",")+`]}]}`)
-	in := inspect.New()
+	in := inspect.New(nil)
 	for range 2 { // the second time with what the first left behind
 		if f := in.Inspect(a.TypeUrl, a.Value, false); len(f.Refs) != 26 {
 			t.Errorf("%d references", len(f.Refs))
@@ -436,7 +436,7 @@ func TestInspectMapKeyTwice(t *testing.T) {
 		return resource(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"`+name+`","typed_extension_protocol_options":{"k":{"@type":"#google.protobuf.StringValue","value":"`+value+`"}}}`).Value
 	}
 	hash := func(body []byte) [16]byte {
-		return inspect.New().Inspect("type.googleapis.com/envoy.config.cluster.v3.Cluster", body, false).Hash
+		return inspect.New(nil).Inspect("type.googleapis.com/envoy.config.cluster.v3.Cluster", body, false).Hash
 	}
 	old, last := hash(with("c", "old")), hash(with("c", "last"))
 	if twice := hash(append(with("c", "old"), with("c", "last")...)); twice != last || twice == old {
@@ -487,7 +487,7 @@ func TestInspectPlaces(t *testing.T) {
 	a := resource(t, `{"@type":"#envoy.config.route.v3.RouteConfiguration","virtual_hosts":[{"name":"v","domains":["*"],"routes":[
 		{"match":{"prefix":"/a"},"route":{"cluster":"c1"}},
 		{"match":{"prefix":"/"},"route":{"weighted_clusters":{"clusters":[{"name":"c2","weight":1},{"name":"c3","weight":1}]},"request_mirror_policies":[{"cluster":"c1"}]}}]}]}`)
-	in := inspect.New()
+	in := inspect.New(nil)
 	got := in.Places(a.TypeUrl, a.Value, false, []string{"c1", "c3", "c4"})
 	want := map[string]string{
 		"c1": "virtual_hosts[0].routes[0].route.cluster",

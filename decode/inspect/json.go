@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
@@ -11,7 +10,7 @@ import (
 // say why, where the wire format cannot say the same.
 func (in *Inspector) fromJSON(f *Facts, body []byte, masked bool) ([]byte, bool) {
 	var a anypb.Any
-	notes, err := lenient.JSON(body).Into(&a, protoregistry.GlobalTypes)
+	notes, err := lenient.JSON(body).Into(&a, in.known)
 	for _, n := range notes {
 		if n.LeftOut() {
 			f.Unknown = append(f.Unknown, n.Message)

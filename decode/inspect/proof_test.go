@@ -253,7 +253,7 @@ func appendScalar(b []byte, fd protoreflect.FieldDescriptor, v protoreflect.Valu
 // of the generated code, and the hash is that of its content.
 func TestInspectEveryType(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	in := inspect.New()
+	in := inspect.New(nil)
 	valid, invalid := 0, 0
 	handmade.EachMessage(func(mt protoreflect.MessageType) {
 		if mt.Descriptor().ParentFile().Syntax() == protoreflect.Proto2 {
@@ -385,7 +385,7 @@ func hasBrokenAny(m protoreflect.Message) bool {
 
 func TestInspectDamage(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
-	in := inspect.New()
+	in := inspect.New(nil)
 	handmade.EachMessage(func(mt protoreflect.MessageType) {
 		msg := mt.New()
 		fill(rnd, msg, 3, 0.3)
@@ -409,7 +409,7 @@ func TestInspectDamage(t *testing.T) {
 // What a Masker leaves of a resource is not taken for damage.
 func TestInspectMasked(t *testing.T) {
 	k := mask.New()
-	in := inspect.New()
+	in := inspect.New(nil)
 	rnd := rand.New(rand.NewPCG(5, 6))
 	changed := 0
 	handmade.EachMessage(func(mt protoreflect.MessageType) {
@@ -453,7 +453,7 @@ func FuzzInspect(f *testing.F) {
 	f.Add(uint8(2), fromJSON(f, &clusterv3.Cluster{}, sidecarCluster).Value)
 	f.Add(uint8(2), []byte(sidecarCluster))
 	f.Add(uint8(6), []byte("\x0a\x01x\x12\x06\x0a\x04\x0a\x00\x12\x00"))
-	in := inspect.New()
+	in := inspect.New(nil)
 	f.Fuzz(func(t *testing.T, typ uint8, body []byte) {
 		name := types[int(typ)%len(types)]
 		before := string(body)
@@ -490,7 +490,7 @@ func TestInspectKnowsFieldsWithClusters(t *testing.T) {
 		"envoy.extensions.filters.network.kafka_mesh.", // names of its own
 		"envoy.extensions.filters.network.reverse_tunnel.", "envoy.extensions.reverse_tunnel_reporters.",
 	}
-	in := inspect.New()
+	in := inspect.New(nil)
 	names := 0
 	handmade.EachMessage(func(mt protoreflect.MessageType) {
 		fields := mt.Descriptor().Fields()

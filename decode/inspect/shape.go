@@ -6,7 +6,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
@@ -80,7 +79,7 @@ func (in *Inspector) byName(name []byte) *typeFacts {
 	if t := in.types[string(name)]; t != nil {
 		return t
 	}
-	md := document.TypeOf(string(name))
+	md := in.known.Find(protoreflect.FullName(name))
 	if md == nil {
 		return nil
 	}

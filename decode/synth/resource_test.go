@@ -196,7 +196,7 @@ func TestFaultsAreReal(t *testing.T) {
 		}
 		dated := r
 		dated.Dated = true
-		if f := inspect.New().Inspect(r.TypeURL, dated.Body(), false); dated.Check() == nil && (len(f.Deprecated) != 1 || len(f.Unknown)+len(f.Invalid) > 0) {
+		if f := inspect.New(nil).Inspect(r.TypeURL, dated.Body(), false); dated.Check() == nil && (len(f.Deprecated) != 1 || len(f.Unknown)+len(f.Invalid) > 0) {
 			t.Errorf("%s: with one deprecated field %+v", title, f)
 		}
 		invalid := r

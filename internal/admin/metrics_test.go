@@ -216,7 +216,7 @@ func TestFindingsAreThoseOfTheChecker(t *testing.T) {
 
 // Types, variants and names that peers make up get no label of their own.
 func TestPeersMakeNoSeries(t *testing.T) {
-	m, k := admin.NewMetrics(nil), check.NewTracker()
+	m, k := admin.NewMetrics(nil), check.NewTracker(nil)
 	series := func() int { return testutil.CollectAndCount(m) }
 	step := func(e session.Entry) {
 		c := k.Step(&e)
@@ -255,7 +255,7 @@ func TestPeersMakeNoSeries(t *testing.T) {
 // What a segment repeats from the one before was counted there, but a stream
 // that it repeats is open.
 func TestRepeatedEntries(t *testing.T) {
-	m, k := admin.NewMetrics(nil), check.NewTracker()
+	m, k := admin.NewMetrics(nil), check.NewTracker(nil)
 	for _, e := range []session.Entry{
 		{Seq: 1, Conn: 1, Kind: session.KindConnect, Side: session.Client, Carried: true},
 		{Seq: 2, Conn: 1, Stream: 1, Kind: session.KindOpen, Side: session.Client, Method: "/envoy.service.cluster.v3.ClusterDiscoveryService/StreamClusters", Carried: true},
@@ -279,7 +279,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 	var entries []session.Entry
 	var changes []check.Change
-	k := check.NewTracker()
+	k := check.NewTracker(nil)
 	for e := range s.Entries() {
 		entries = append(entries, e)
 		changes = append(changes, k.Step(&e))
@@ -294,7 +294,7 @@ func BenchmarkStep(b *testing.B) {
 // One scrape over HTTP, of a proxy that has seen all types.
 func BenchmarkScrape(b *testing.B) {
 	_, m, addr := newServer(b, false)
-	k := check.NewTracker()
+	k := check.NewTracker(nil)
 	for i, typ := range []string{"LDS", "RDS", "SRDS", "VHDS", "CDS", "EDS", "LEDS", "SDS", "RTDS", "ECDS"} {
 		for _, e := range []session.Entry{
 			{Conn: 1, Stream: session.StreamID(i + 1), Kind: session.KindOpen, Side: session.Client},

@@ -78,7 +78,7 @@ func tryWith(entries []session.Entry, o check.Options) (found []disagreement) {
 
 // namesIn are the names of all resources of a session.
 func namesIn(entries []session.Entry) (names []string) {
-	k := check.NewTracker()
+	k := check.NewTracker(nil)
 	for i := range entries {
 		c := k.Step(&entries[i])
 		if c.Message != nil && c.Message.Response() {

@@ -30,7 +30,7 @@ func newFollowers(o check.Options, names []string) *followers {
 		metrics: make(map[string]*admin.Metrics), histories: make(map[string]*engine.History),
 	}
 	for _, name := range names {
-		f.histories[name] = engine.NewHistory(engine.Selection{Name: name})
+		f.histories[name] = engine.NewHistory(engine.Selection{Name: name}, nil)
 	}
 	return f
 }

@@ -97,7 +97,7 @@ func newWorld() *world {
 		conns: make(map[session.ConnID]*conn), streams: make(map[session.StreamID]*stream), polls: make(map[pollKey]*lane),
 		lanes: make(map[laneKey][]*lane), versions: make(map[laneKey]map[string]*version), held: make(map[laneKey]*holding),
 		crowds: make(map[laneKey]bool), murky: make(map[string]bool),
-		inspector: inspect.New(), hashes: make(map[string][16]byte),
+		inspector: inspect.New(nil), hashes: make(map[string][16]byte),
 	}
 }
 

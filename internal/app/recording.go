@@ -56,6 +56,10 @@ func (h *Host) Record(path string) (*Recording, error) {
 	r := &Recording{}
 	trouble := &trouble{con: h.Console, every: time.Minute, lost: func() uint64 { return r.Stats().Lost }}
 	options := h.RecorderOptions(&r.Buffers)
+	var err error
+	if options.Descriptors, err = h.Settings.Embedded(); err != nil {
+		return nil, err
+	}
 	options.OnError = trouble.report
 	options.OnLost = func(l recorder.Loss) {
 		if len(r.losses) < maxLosses {
@@ -77,7 +81,6 @@ func (h *Host) Record(path string) (*Recording, error) {
 		}
 		transform(e)
 	}
-	var err error
 	if h.Settings.NoRecord {
 		r.Log, err = recorder.NewRing(options)
 	} else {

@@ -74,7 +74,7 @@ func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 	}
 	sent := map[string]map[compare.Name]bool{} // by client, of those that are held
 	origins := made{}
-	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
+	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30, Types: c.Types})
 	if err := c.through(ctx, source, &staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
 		if !until.IsZero() && e.Time.After(until) {
 			return input.ErrEnough
@@ -113,7 +113,7 @@ func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 		}
 		found := map[engine.Held]*decode.Resource{}
 		bytes := 0
-		return found, c.through(ctx, source, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+		return found, c.through(ctx, source, check.NewTracker(c.Types), func(e *session.Entry, c *check.Change) error {
 			for _, h := range wanted[e.Seq] {
 				if r := c.Resource(h.Name); r != nil && bytes+len(r.Body) <= maxContents {
 					bytes += len(r.Body)

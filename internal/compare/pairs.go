@@ -115,7 +115,8 @@ func (s *sessions) resource(t *render.TypeDiff, p clientPair, a, b *engine.Held)
 	default:
 		t.Differ++
 		if was, is := s.a.content(a, s.name), s.b.content(b, s.name); was != nil && is != nil {
-			old, now := was.Decode(), is.Decode()
+			in := decode.Decoder{Types: s.f.Types}
+			old, now := in.Resource(was), in.Resource(is)
 			if n := max(blank(&old.Root), blank(&now.Root)); n > 0 {
 				pair.Masked = n
 				s.masked, s.veiled = s.masked+n, s.veiled+1

@@ -36,9 +36,9 @@ type story struct {
 // is before it.
 func (c *Comparison) readStory(ctx context.Context, src *input.Source, name string) (*story, error) {
 	heap.Lean()
-	history := engine.NewHistory(engine.Selection{Name: name})
+	history := engine.NewHistory(engine.Selection{Name: name}, c.Types)
 	st := &story{names: newSurvey()}
-	err := c.Each(ctx, src, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+	err := c.Each(ctx, src, check.NewTracker(c.Types), func(e *session.Entry, c *check.Change) error {
 		history.Step(e, &c.Change)
 		if c.Message == nil || !c.Message.Response() {
 			return nil

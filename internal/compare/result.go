@@ -26,7 +26,7 @@ type Comparison struct {
 
 // compare compares two decoded messages.
 func (c *Comparison) compare(from, to document.Document) *diff.Result {
-	o := diff.Options{Ignore: diff.Envelope()}
+	o := diff.Options{Ignore: diff.Envelope(), Types: c.Types}
 	if from.Type == to.Type {
 		o.Type = to.Type
 	}

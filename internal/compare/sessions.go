@@ -41,7 +41,7 @@ func (c *Comparison) readHoldings(ctx context.Context, source, name string) (*ho
 	heap.Lean()
 	h := &holder{name: src.Name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey(), made: made{}}
 	bytes := 0
-	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
+	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30, Types: c.Types})
 	err = c.Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
 		if c.Message == nil || !c.Message.Response() {
 			return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/console"
@@ -75,7 +76,7 @@ func (v *versionsView) content(n int) (document.Document, error) {
 		return document.Document{}, console.Failed("the versions of %q are more than fit into memory: %s is no longer there", v.name, render.VersionName(n)).
 			Hint("compare the messages instead: xdsproxy diff SOURCE SEQ SEQ")
 	}
-	doc := r.Decode()
+	doc := decode.Decoder{Types: v.Types}.Resource(r)
 	for _, p := range doc.Problems {
 		if v.told == nil {
 			v.told = make(map[string]bool)

@@ -41,7 +41,7 @@ func Read(data []byte) (*Dump, error) {
 	if !Is(data) {
 		return nil, errors.New(`it is no config_dump: that is an object with "configs"`)
 	}
-	r := &reader{in: inspect.New(), dump: &Dump{sources: map[string]State{}}}
+	r := &reader{in: inspect.New(nil), dump: &Dump{sources: map[string]State{}}}
 	if err := r.read(data); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errors.New("it ends in the middle")

@@ -66,7 +66,7 @@ func walkOf(all []session.Entry, choose func(e *session.Entry, c *check.Change) 
 // told is what a Tracker says of each entry.
 func told(all []session.Entry) map[session.Seq]string {
 	out := make(map[session.Seq]string)
-	tr := check.NewTracker()
+	tr := check.NewTracker(nil)
 	for i := range all {
 		c := tr.Step(&all[i])
 		version, nodes := "", ""

@@ -29,7 +29,9 @@ const (
 type named struct {
 	name    string
 	upTo    session.Seq // the last entry of the finding
-	history *engine.History
+	of      engine.Selection
+	in      decode.Decoder
+	history *engine.History // nil before the first entry
 	now     held
 	before  held
 }
@@ -49,13 +51,16 @@ func namedBy(f *check.Finding) []*named {
 	var out []*named
 	for _, name := range f.Names[:min(len(f.Names), reportNamed)] {
 		of := engine.Selection{Client: client, Type: f.Type, Name: name}
-		out = append(out, &named{name: name, upTo: f.Seqs[len(f.Seqs)-1], history: engine.NewHistory(of)})
+		out = append(out, &named{name: name, upTo: f.Seqs[len(f.Seqs)-1], of: of})
 	}
 	return out
 }
 
 // step takes the next entry, up to the one that proves the finding.
 func (n *named) step(e *session.Entry, c *check.Change) {
+	if n.history == nil {
+		n.history, n.in = engine.NewHistory(n.of, c.Types), decode.Decoder{Types: c.Types}
+	}
 	if e.Seq <= n.upTo {
 		n.history.Step(e, &c.Change)
 	}
@@ -63,6 +68,9 @@ func (n *named) step(e *session.Entry, c *check.Change) {
 
 // choose finds the two versions: the last one, and the one accepted before it.
 func (n *named) choose() {
+	if n.history == nil {
+		return
+	}
 	versions := n.history.Versions()
 	n.history = nil
 	for i := len(versions) - 1; i >= 0; i-- {
@@ -96,7 +104,7 @@ func (n *named) compare(f *check.Finding) (Compared, bool) {
 	if n.now.content == nil {
 		return Compared{}, false
 	}
-	out := Compared{Type: cmp.Or(n.now.Type, f.Type), Name: n.name, Now: *n.now.Version, Body: n.now.content.Decode()}
+	out := Compared{Type: cmp.Or(n.now.Type, f.Type), Name: n.name, Now: *n.now.Version, Body: n.in.Resource(n.now.content)}
 	if n.before.content == nil {
 		return out, true
 	}
@@ -104,8 +112,8 @@ func (n *named) compare(f *check.Finding) (Compared, bool) {
 	if len(n.now.content.Body)+len(n.before.content.Body) > namedCompared {
 		return out, true
 	}
-	old := n.before.content.Decode()
-	out.Diff = diff.Compare(&old.Root, &out.Body.Root, diff.Options{Type: sameType(&old, &out.Body)})
+	old := n.in.Resource(n.before.content)
+	out.Diff = diff.Compare(&old.Root, &out.Body.Root, diff.Options{Type: sameType(&old, &out.Body), Types: n.in.Types})
 	return out, true
 }
 

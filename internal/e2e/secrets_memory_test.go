@@ -66,7 +66,7 @@ func given(t *testing.T, l *recorder.Log) []byte {
 	}
 	defer r.Close()
 	var out bytes.Buffer
-	tracker, documents := check.NewTracker(), render.NewDocuments()
+	tracker, documents := check.NewTracker(nil), render.NewDocuments()
 	for {
 		e, err := r.Next(t.Context())
 		if errors.Is(err, io.EOF) {

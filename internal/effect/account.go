@@ -92,7 +92,7 @@ func (a *Account) Step(k *engine.Engine, e *session.Entry, c *engine.Change) {
 	case e.Kind == session.KindHeld:
 		a.on = true
 		if a.in == nil {
-			a.in, a.clients, a.pending = inspect.New(), map[string]*client{}, map[session.Seq][]pend{}
+			a.in, a.clients, a.pending = inspect.New(k.Types()), map[string]*client{}, map[session.Seq][]pend{}
 		}
 		if e.Held != nil && c.Client != "" {
 			a.heldEntry(k, e, c.Client)

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/recent"
 )
@@ -35,9 +36,9 @@ type contents struct {
 	most  int64 // bytes of the largest responses, fading
 }
 
-func newContents(limit int64) contents {
+func newContents(types *descriptors.Types, limit int64) contents {
 	return contents{
-		limit: limit, inspector: inspect.New(), Seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		limit: limit, inspector: inspect.New(types), Seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
 }
 

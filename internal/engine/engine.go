@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/chunk"
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -57,7 +58,12 @@ type Options struct {
 	// Envelopes says that not even names are read: it is known what answers what,
 	// and no more.
 	Envelopes bool
+	// Types are message types beside the linked ones; may be nil.
+	Types *descriptors.Types
 }
+
+// Types are those of its Options.
+func (k *Engine) Types() *descriptors.Types { return k.o.Types }
 
 // New returns an Engine that has seen nothing.
 func New(o Options) *Engine {
@@ -73,7 +79,7 @@ func New(o Options) *Engine {
 		past: past{budget: budget / 2}, shelf: chunk.Shelf{Bytes: cmp.Or(budget/8, -1)},
 		o: o, conns: make(map[session.ConnID]*conn), Streams: make(map[session.StreamID]*Stream),
 		late: make(map[session.StreamID]*Stream), polls: make(map[pollKey]*polls), lists: newLists(),
-		Peers: newPeers(), Contents: newContents(budget * 3 / 16), bulks: bulks{limit: budget / 32},
+		Peers: newPeers(), Contents: newContents(o.Types, budget*3/16), bulks: bulks{limit: budget / 32},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -91,10 +92,11 @@ const (
 	maxHashes   = 1 << 12
 )
 
-// NewHistory returns a History of a resource that has seen nothing.
-func NewHistory(of Selection) *History {
+// NewHistory returns a History of a resource that has seen nothing. Types are those
+// beside the linked ones; may be nil.
+func NewHistory(of Selection, types *descriptors.Types) *History {
 	return &History{
-		of: of, normal: decode.NormalName(of.Name), inspector: inspect.New(), hashes: make(map[rawHash][16]byte),
+		of: of, normal: decode.NormalName(of.Name), inspector: inspect.New(types), hashes: make(map[rawHash][16]byte),
 		holdings: make(map[clientType]*holding), open: make(map[session.Seq]pushed),
 	}
 }

@@ -54,7 +54,7 @@ func accountOf(t *testing.T, path string) string {
 	}
 	defer r.Close()
 	var b strings.Builder
-	k, history, excerpt := New(Options{}), NewHistory(Selection{}), NewExcerpt()
+	k, history, excerpt := New(Options{}), NewHistory(Selection{}, nil), NewExcerpt()
 	for {
 		e, err := r.Next(t.Context())
 		if errors.Is(err, io.EOF) {

@@ -70,6 +70,7 @@ type Export struct {
 	Repairing                bool
 	Pseudonymous             bool
 	KeyFile                  string
+	Embed                    bool         // the descriptors that are known, in a recording that is written
 	Private                  Private      // not nil: names are hidden
 	Inside                   bool         // a process that has other things to do
 	beside                   *notes.Notes // what people left beside the source

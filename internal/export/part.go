@@ -57,7 +57,7 @@ func (x *Export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 	if _, err := w.q.Places(ctx, src, filter.Everything()); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	var step input.Stepper = check.NewTracker()
+	var step input.Stepper = check.NewTracker(x.Types)
 	if x.Form != FormRecording || w.q.Needs().Findings {
 		o := x.Judge
 		o.Timers = x.timers(src)
@@ -141,6 +141,9 @@ func (x *Export) cut(ctx context.Context) error {
 		return err
 	}
 	o := convert.CutOptions{Bare: x.Bare, Record: store.Copy(x.Mask && !facts.Masked)}
+	if o.Record.Descriptors, err = x.embedded(); err != nil {
+		return err
+	}
 	facts.Program = cmp.Or(facts.Program, build.Name())
 	var w walked
 	x.lean()
@@ -167,6 +170,19 @@ func (x *Export) cut(ctx context.Context) error {
 	x.masks(&w, done, facts.Masked || o.Record.Masked)
 	x.Say("read it with: xdsproxy watch %s", console.ShellWord(x.Path))
 	return nil
+}
+
+// embedded are the descriptors that are asked for in what is written; nil: none but
+// those of the source.
+func (x *Export) embedded() ([]byte, error) {
+	if !x.Embed {
+		return nil, nil
+	}
+	set := x.Types.Set()
+	if len(set) == 0 {
+		return nil, console.Misused("--embed-descriptors, and there are none").Hint("--descriptors FILE says which")
+	}
+	return set, nil
 }
 
 // copyNotes puts beside what was written what people left beside its source.

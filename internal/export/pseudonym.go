@@ -91,6 +91,7 @@ func (x *Export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 		return convert.Result{}, console.Failed("secrets in %s are not masked, and --pseudonyms hides names alone", x.Name).
 			Hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", console.ShellWord(x.Name))
 	}
+	facts.Descriptors = "" // which are full of names
 	facts.Program = cmp.Or(facts.Program, build.Name())
 	var w walked
 	x.lean()

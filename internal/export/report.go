@@ -162,6 +162,10 @@ func (r *Report) options(ctx context.Context, rules []string, seqs []session.Seq
 	o.Proof.Judge = r.Judge
 	o.Proof.Judge.Timers = r.timers(w.src)
 	o.Cut.Record = store.Copy(!o.Facts.Masked)
+	var err error
+	if o.Cut.Record.Descriptors, err = r.embedded(); err != nil {
+		return nil, err
+	}
 	o.Facts.Program = cmp.Or(o.Facts.Program, build.Name())
 	found := check.Fold(w.checker.Findings())
 	o.Proof.Findings = report.Choose(found, rules, seqs)

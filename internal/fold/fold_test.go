@@ -31,7 +31,7 @@ func play(t *testing.T, text string) []seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, account := New(), check.NewTracker()
+	f, account := New(), check.NewTracker(nil)
 	var out []seen
 	for e := range s.Entries() {
 		c := account.Step(&e)
@@ -116,7 +116,7 @@ func TestFindingsAreNotFolded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, account := New(), check.NewTracker()
+	f, account := New(), check.NewTracker(nil)
 	for e := range s.Entries() {
 		c := account.Step(&e)
 		if p := f.Step(&e, &c.Change, true); p.Under != nil {
@@ -134,7 +134,7 @@ func TestPolls(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		f, account := New(), check.NewTracker()
+		f, account := New(), check.NewTracker(nil)
 		polls, asked, frames, rounds, shown := 0, 0, 0, uint64(0), 0
 		for {
 			e, err := r.Next(context.Background())
@@ -187,7 +187,7 @@ func FuzzStep(f *testing.F) {
 		if err != nil {
 			return
 		}
-		folder, account := New(), check.NewTracker()
+		folder, account := New(), check.NewTracker(nil)
 		for e := range s.Entries() {
 			c := account.Step(&e)
 			p := folder.Step(&e, &c.Change, false)

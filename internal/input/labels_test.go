@@ -34,7 +34,7 @@ func labelsAgree(t *testing.T, path string) {
 	}
 	defer r.Close()
 	l := store.NewLabels()
-	err = Each(t.Context(), &Source{Reader: r}, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+	err = Each(t.Context(), &Source{Reader: r}, check.NewTracker(nil), func(e *session.Entry, c *check.Change) error {
 		var want []string
 		if c.Type != "" {
 			want = append(want, filter.TypeLabel+c.Type)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -17,11 +18,22 @@ type Opener struct {
 	*console.Console
 	// Token is that of the viewer endpoints of others.
 	Token func() (string, error)
+	// Types are message types beside the linked ones: those that are in what is
+	// opened come in addition, when it is read. May be nil.
+	Types *descriptors.Types
 }
 
 // Open opens a SOURCE; "" is the running proxy of this user, else @last, which is
 // then said.
 func (o *Opener) Open(name string) (*Source, error) {
+	src, err := o.open(name)
+	if err == nil {
+		src.types, src.tell = o.Types, o.Warn
+	}
+	return src, err
+}
+
+func (o *Opener) open(name string) (*Source, error) {
 	asked := name
 	if name == "-" {
 		if console.IsTerminal(o.Stdin) {
@@ -30,11 +42,7 @@ func (o *Opener) Open(name string) (*Source, error) {
 		return o.openPipe(name, o.Stdin)
 	}
 	if IsScript(name) {
-		src, err := openScript(name)
-		if err == nil {
-			src.tell = o.Warn
-		}
-		return src, err
+		return openScript(name)
 	}
 	if IsFile(name) {
 		return o.openResources(name)
@@ -61,7 +69,7 @@ func (o *Opener) Open(name string) (*Source, error) {
 		return nil, Unreadable(err)
 	}
 	info, err := os.Stat(name)
-	return &Source{Reader: r, Name: name, File: err == nil && info.Mode().IsRegular(), tell: o.Warn}, nil
+	return &Source{Reader: r, Name: name, File: err == nil && info.Mode().IsRegular()}, nil
 }
 
 // Path is the file that a SOURCE names.

@@ -51,7 +51,7 @@ func (q *Query) In(ctx context.Context, src *Source, spans []filter.Span, v func
 		spans = []filter.Span{{First: 1, Last: spans[len(spans)-1].Last}}
 	}
 	wants, blocks := q.Asker(), q.blocks()
-	var step Stepper = check.NewTracker()
+	var step Stepper = check.NewTracker(src.types)
 	if q.Judge != nil && blocks == nil { // rules look at what lies between, too
 		step = check.NewChecker(*q.Judge)
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -29,6 +30,11 @@ type Source struct {
 	// remote its Reader then.
 	Viewer *serve.Client
 	remote *serve.Reader
+
+	// types are those beside the linked ones; what the recording has of them is
+	// added when it is first read.
+	types     *descriptors.Types
+	described bool
 
 	// tell says what is to be said of what lies beside it; nil: nobody listens.
 	tell  func(format string, args ...any)
@@ -89,7 +95,34 @@ func (s *Source) Next(ctx context.Context) (e session.Entry, err error) {
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
+	if !s.described && err == nil {
+		s.describe()
+	}
 	return e, err
+}
+
+// describe adds the types that the recording has with it.
+func (s *Source) describe() {
+	s.described = true
+	facts := s.Facts()
+	tell := func(format string, args ...any) {
+		if s.tell != nil {
+			s.tell(format, args...)
+		}
+	}
+	if facts.BadDescriptors {
+		tell("the descriptors in %q cannot be read: types in it that are not built in show as numbers", s.Name)
+	}
+	if facts.Descriptors == "" || s.types == nil {
+		return
+	}
+	told, err := s.types.Add(s.Name, []byte(facts.Descriptors))
+	if err != nil {
+		tell("%v", err)
+	}
+	for _, text := range told {
+		tell("%s", text)
+	}
 }
 
 // Began is when a recording began, by which notes beside it are known to be its

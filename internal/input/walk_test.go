@@ -96,7 +96,7 @@ func TestWalkGoesStraight(t *testing.T) {
 		}
 		defer src.Close()
 		lines = map[session.Seq]string{}
-		err = Walk(t.Context(), src, spans, nil, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+		err = Walk(t.Context(), src, spans, nil, check.NewTracker(nil), func(e *session.Entry, c *check.Change) error {
 			visits++
 			line, err := render.NewObject(e, c).Line()
 			if slices.ContainsFunc(spans, func(s filter.Span) bool { return s.Has(e.Seq) }) {

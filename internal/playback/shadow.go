@@ -144,7 +144,7 @@ func (r *Replay) shadowed(ctx context.Context, src *input.Source, told func(shad
 		return nil, console.Failed("cannot make a directory for a socket: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	o := shadow.Options{Client: r.Client, Idle: r.Idle, Present: src.All().LastSeq, Event: told}
+	o := shadow.Options{Client: r.Client, Idle: r.Idle, Present: src.All().LastSeq, Event: told, Types: r.Types}
 	target, done, err := r.reached(dir, "target", r.Target)
 	if err != nil {
 		return nil, err

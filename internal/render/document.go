@@ -103,7 +103,7 @@ func (d *Documents) decoded(e *session.Entry, c *check.Change) document.Document
 	if of := d.content[e.Stream]; of != nil {
 		content = of[sender(e.Side)]
 	}
-	return decode.Decode(c.Method, e.Side, content, data)
+	return decode.Decoder{Types: c.Types}.Decode(c.Method, e.Side, content, data)
 }
 
 // Document is an entry in full.

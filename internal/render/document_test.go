@@ -23,7 +23,7 @@ var request = session.Chunks{[]byte("\n\x0241\x1a\x03web\x1a\x0c\x1b]0;own\xc2\x
 // full.
 func documents(t *testing.T) []*Document {
 	t.Helper()
-	tracker, d := check.NewTracker(), NewDocuments()
+	tracker, d := check.NewTracker(nil), NewDocuments()
 	var out []*Document
 	add := func(e session.Entry, c check.Change) {
 		d.See(&e)

@@ -136,7 +136,7 @@ func (s *Survey) See(e *session.Entry, c *check.Change) {
 		if s.before(r.Body) {
 			continue
 		}
-		doc := r.Decode()
+		doc := decode.Decoder{Types: c.Types}.Resource(r)
 		s.tree(c.Type, "", &doc.Root)
 	}
 }
@@ -159,7 +159,7 @@ func (s *Survey) whole(e *session.Entry, c *check.Change) {
 	if s.before(data) {
 		return
 	}
-	doc := decode.Decode(c.Method, e.Side, "", data)
+	doc := decode.Decoder{Types: c.Types}.Decode(c.Method, e.Side, "", data)
 	if node, ok := doc.Root.Get("node"); ok {
 		if id, ok := node.Get("cluster"); ok {
 			s.add("clients", id.Text)

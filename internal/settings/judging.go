@@ -9,7 +9,7 @@ func (c *Values) Judging() check.Options {
 	if past == 0 {
 		past = -1 // 0 is the default there
 	}
-	return check.Options{Past: past, Static: c.Static}
+	return check.Options{Past: past, Static: c.Static, Types: c.Types}
 }
 
 // Accounting is the same without rules.

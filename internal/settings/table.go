@@ -1,10 +1,12 @@
 package settings
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -15,6 +17,12 @@ type Values struct {
 	file string
 	// Static are the clusters of the bootstrap that is known; no setting.
 	Static []string
+	// Types are message types beside the linked ones, once they are read; no
+	// setting.
+	Types            *descriptors.Types
+	descriptors      []string
+	protoPath        []string
+	EmbedDescriptors Bool
 
 	listen   []string
 	upstream []string
@@ -69,6 +77,7 @@ const (
 	groupDumps   = "Dumps"
 	groupHeld    = "What clients hold"
 	groupMemory  = "Memory"
+	GroupTypes   = "Types"
 	groupViewer  = "Viewer"
 	groupAdmin   = "Operations"
 	GroupOutput  = "Output"
@@ -84,6 +93,7 @@ const (
 // bind sets the defaults and returns the table, bound to c.
 func (c *Values) bind() []*Setting {
 	*c = Values{
+		Types:       descriptors.New(),
 		listen:      []string{"127.0.0.1:18000"},
 		DialTimeout: Duration(5 * time.Second),
 		Drain:       Duration(2 * time.Second),
@@ -140,6 +150,12 @@ func (c *Values) bind() []*Setting {
 	table = append(table, []*Setting{
 		row(groupMemory, "memory-past", &c.memoryPast,
 			"memory for what is over: streams that ended, clients that left, versions that were replaced; beyond it the least recent is forgotten, which is said, and rules that would need it are silent"),
+		row(GroupTypes, "descriptors", newMany(&c.descriptors, "FILE", checkFile),
+			"decode the message types in this file, too: a descriptor set, or a .proto file; repeat it for several"),
+		row(GroupTypes, "proto-path", newMany(&c.protoPath, "DIR", checkFile),
+			"where imports of .proto files are looked for first; then beside the file and above it; repeat it for several"),
+		row(GroupTypes, "embed-descriptors", &c.EmbedDescriptors,
+			"put the types of --descriptors into the recording, so that who gets it needs nothing"),
 		row(GroupRecord, "keep-secrets", &c.KeepSecrets,
 			"record private keys and credentials in the clear instead of masking them"),
 		row(groupViewer, "viewer", &c.Viewer,
@@ -183,6 +199,13 @@ func (c *Values) bind() []*Setting {
 // row is a setting that has its default. All but those of every command are of run.
 func row(group, name string, value pflag.Value, help string) *Setting {
 	return &Setting{Name: name, Group: group, Value: value, Help: help, Run: group != GroupGlobal, Origin: fromDefault}
+}
+
+func checkFile(s string) error {
+	if s == "" {
+		return errors.New("no name")
+	}
+	return nil
 }
 
 func checkListen(s string) error {

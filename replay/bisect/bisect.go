@@ -126,7 +126,7 @@ func (s *searching) search(ctx context.Context) error {
 	err := s.halve(ctx)
 	if _, is := errors.AsType[*BaseRejectedError](err); is && s.r.Base > 0 && len(s.found.Culprits) == 0 && s.found.Trials <= 1 {
 		s.ledger.Note("%v: so all of the response is suspected", err)
-		s.r.forget(inspect.New())
+		s.r.forget(inspect.New(nil))
 		clear(s.told)
 		err = s.halve(ctx)
 	}

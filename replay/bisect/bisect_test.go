@@ -154,7 +154,7 @@ func namesSeen(seen string) (out []string) {
 // contentOf tells contents of a script apart.
 func contentOf(r *decode.Resource) string { return fmt.Sprintf("%x", sumOf(r.Body))[:4] }
 
-func sumOf(b []byte) [16]byte { return inspect.New().Inspect("x", b, false).Hash }
+func sumOf(b []byte) [16]byte { return inspect.New(nil).Inspect("x", b, false).Hash }
 
 // bad refuses a response of a type in which all names of a set come with another
 // content than a client is given first.

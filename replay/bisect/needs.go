@@ -31,7 +31,7 @@ type referrer struct {
 
 func needsOf(p *proof) *needs {
 	n := &needs{
-		proof: p, in: inspect.New(), named: map[inspect.Ref]*held{},
+		proof: p, in: inspect.New(nil), named: map[inspect.Ref]*held{},
 		seen: map[*held]bool{}, asked: map[inspect.Ref]bool{}, items: map[string][]*held{}, names: map[string][]string{},
 	}
 	for key, h := range p.has {

@@ -197,7 +197,7 @@ func ReadRejection(ctx context.Context, seq session.Seq, open func() (replay.Sou
 		return errors.Join(f(src), done())
 	}
 	r := &Rejection{has: map[string]*holdings{}}
-	g := &gathering{r: r, in: inspect.New()}
+	g := &gathering{r: r, in: inspect.New(nil)}
 	for _, pass := range []func(src replay.Source) error{
 		func(src replay.Source) (err error) {
 			r.Rejected, r.clients, err = findRejection(ctx, src, seq)

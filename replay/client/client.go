@@ -187,7 +187,7 @@ func (r *role) begin() {
 	r.sent = make([]bool, len(r.Steps))
 	r.code, r.waived = -1, replay.None
 	for i, topic := range r.Topics {
-		t := topicRole{contents: newContents(inspect.New(), topic.Whole && !r.Delta()), place: map[int32]int{}, held: map[string]string{}}
+		t := topicRole{contents: newContents(inspect.New(r.client.o.Types), topic.Whole && !r.Delta()), place: map[int32]int{}, held: map[string]string{}}
 		for n, s := range topic.Responses {
 			t.place[s] = n + 1
 		}

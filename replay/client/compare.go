@@ -156,11 +156,11 @@ func (r *role) explain(ctx context.Context, topic *replay.Topic, m mismatch) (re
 			if m.expected.masked && typeURL == m.got.typeURL {
 				live = standin.LikeRecorded(typeURL, body, live)
 			}
-			in := inspect.New()
+			in := inspect.New(r.client.o.Types)
 			if typeURL == m.got.typeURL && in.Inspect(typeURL, body, true).Hash == in.Inspect(typeURL, live, true).Hash {
 				return d, true
 			}
-			text, same := replay.Changes(typeURL, body, m.got.typeURL, live, nil)
+			text, same := replay.Changes(r.client.o.Types, typeURL, body, m.got.typeURL, live, nil)
 			if same {
 				return d, true
 			}

@@ -77,7 +77,7 @@ func (s *shadow) detail(d *Difference, a, b body) weight {
 	like := standin.LikeRecorded(b.typeURL, a.data, b.data)
 	like, own := standin.MaskedResource(s.masker, b.typeURL, like), standin.MaskedResource(s.masker, a.typeURL, a.data)
 	passed := false
-	text, same := replay.Changes(a.typeURL, own, b.typeURL, like, func(p diff.Path) bool {
+	text, same := replay.Changes(s.o.Types, a.typeURL, own, b.typeURL, like, func(p diff.Path) bool {
 		is := s.noisy(d.Type, p)
 		passed = passed || is
 		return is
@@ -129,7 +129,7 @@ func (s *shadow) learn(typ string, a, b body, known bool) {
 		return
 	}
 	like := standin.LikeRecorded(b.typeURL, a.data, b.data)
-	replay.Changes(a.typeURL, a.data, b.typeURL, like, func(p diff.Path) bool {
+	replay.Changes(s.o.Types, a.typeURL, a.data, b.typeURL, like, func(p diff.Path) bool {
 		if len(s.noise) < maxNoise && !s.noisy(typ, p) {
 			f := field(typ, p)
 			s.noise[f] = true

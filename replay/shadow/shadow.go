@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/recent"
@@ -42,6 +43,8 @@ type Options struct {
 	// Event is called for everything that is to be told, and must not block for
 	// long.
 	Event func(Event)
+	// Types are message types beside the linked ones; may be nil.
+	Types *descriptors.Types
 }
 
 // Run follows src until it ends or ctx is done.

@@ -144,7 +144,7 @@ func TestLikeRecorded(t *testing.T) {
 		c.CertificateChain = &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: "/etc/cert"}}
 		return encoded(t, &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: c}})
 	}
-	in := inspect.New()
+	in := inspect.New(nil)
 	same := func(a, b []byte) bool {
 		return in.Inspect(secretType, a, true).Hash == in.Inspect(secretType, b, true).Hash
 	}

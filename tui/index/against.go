@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -107,7 +108,7 @@ func (f *Fetcher) Messages(ctx context.Context, old, new session.Seq) (*Compared
 	}
 	a, b := got.Decoded(), now.Decoded()
 	c := &Compared{Kind: diff.Changed, Old: f.edition(got), New: f.edition(now)}
-	c.Result = diff.Compare(&a.Root, &b.Root, diff.Options{Type: now.Change.Method.Message(now.Entry.Side), Ignore: diff.Envelope()})
+	c.Result = diff.Compare(&a.Root, &b.Root, diff.Options{Type: now.Change.Method.Message(now.Entry.Side), Ignore: diff.Envelope(), Types: now.Change.Types})
 	if c.Result.Same() {
 		c.Kind = diff.Same
 	}
@@ -140,7 +141,7 @@ func (f *Fetcher) Resources(ctx context.Context, name string, old, new session.S
 		}
 		e := f.edition(got)
 		if r := got.Change.Resource(name); r != nil && !r.Empty {
-			doc := r.Decode()
+			doc := decode.Decoder{Types: got.Change.Types}.Resource(r)
 			trees[i] = &doc.Root
 			if r.Version != "" {
 				e.Version = r.Version
@@ -156,7 +157,7 @@ func (f *Fetcher) Resources(ctx context.Context, name string, old, new session.S
 	case trees[1] == nil:
 		c.Kind, c.Only = diff.Removed, trees[0]
 	default:
-		if c.Result = diff.Compare(trees[0], trees[1], diff.Options{}); c.Result.Same() {
+		if c.Result = diff.Compare(trees[0], trees[1], diff.Options{Types: f.index.types}); c.Result.Same() {
 			c.Kind = diff.Same
 		}
 	}

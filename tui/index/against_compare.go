@@ -151,9 +151,10 @@ func (v *versus) compare() *Against {
 		case !v.room(len(r.Body) + len(have.resource.Body)):
 			c.Kind = diff.Changed
 		default:
-			old, now := have.resource.Decode(), r.Decode()
+			types := v.of.Change.Types
+			old, now := decode.Decoder{Types: types}.Resource(have.resource), decode.Decoder{Types: types}.Resource(r)
 			c.Kind = diff.Changed
-			c.Result = diff.Compare(&old.Root, &now.Root, diff.Options{})
+			c.Result = diff.Compare(&old.Root, &now.Root, diff.Options{Types: types})
 			if c.Result.Same() {
 				c.Kind = diff.Same
 			}
@@ -176,7 +177,7 @@ func (v *versus) only(r *decode.Resource) *document.Tree {
 	if !v.whole || !v.room(len(r.Body)) {
 		return nil
 	}
-	doc := r.Decode()
+	doc := decode.Decoder{Types: v.of.Change.Types}.Resource(r)
 	return &doc.Root
 }
 

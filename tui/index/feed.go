@@ -50,6 +50,7 @@ type Feed struct {
 
 // NewFeed returns a Feed that has read nothing.
 func NewFeed(x *Index, o check.Options) *Feed {
+	x.types = o.Types
 	return &Feed{index: x, checker: check.NewChecker(o), pushes: pushes.New(pushes.Options{})}
 }
 

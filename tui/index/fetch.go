@@ -39,7 +39,7 @@ func (f *Fetched) Decoded() document.Document {
 	if f.Entry.Message == nil || f.Entry.Message.Compressed {
 		return document.Document{}
 	}
-	return decode.Decode(f.Change.Method, f.Entry.Side, f.content, f.Entry.Message.Data.Bytes())
+	return decode.Decoder{Types: f.Change.Types}.Decode(f.Change.Method, f.Entry.Side, f.content, f.Entry.Message.Data.Bytes())
 }
 
 func (f *Fetched) documents() *render.Documents {
@@ -236,6 +236,7 @@ func (x *Index) understand(e session.Entry) *Fetched {
 	defer x.mu.RUnlock()
 	got := &Fetched{Entry: e}
 	c := &got.Change
+	c.Types = x.types
 	i := x.find(e.Seq)
 	var r *Row
 	if i < x.n && x.row(i).Seq == e.Seq {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/internal/fold"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -16,6 +17,7 @@ import (
 
 // Index is what is known of a log so far. One goroutine adds to it, any may ask.
 type Index struct {
+	types  *descriptors.Types // set by NewFeed
 	mu     sync.RWMutex
 	blocks []*block
 	n      int
@@ -52,6 +54,9 @@ func New() *Index {
 		folds:   folds{folder: fold.New(), heads: make(map[session.Seq]*fold.Run)},
 	}
 }
+
+// Types are the message types beside the linked ones that the log is read with.
+func (x *Index) Types() *descriptors.Types { return x.types }
 
 // Generation grows with every change, so that who has drawn one need not draw
 // it again.

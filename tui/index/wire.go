@@ -11,5 +11,5 @@ func (f *Fetched) Wire(most int) ([]document.WireField, string) {
 	if f.Entry.Message == nil || f.Entry.Message.Compressed {
 		return nil, ""
 	}
-	return decode.Wire(f.Change.Method, f.Entry.Side, f.content, f.Entry.Message.Data.Bytes(), most)
+	return decode.Decoder{Types: f.Change.Types}.Wire(f.Change.Method, f.Entry.Side, f.content, f.Entry.Message.Data.Bytes(), most)
 }

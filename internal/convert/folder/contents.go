@@ -256,5 +256,5 @@ func contentHash(raw []byte) [16]byte {
 	if proto.Unmarshal(raw, &of) != nil {
 		return [16]byte{}
 	}
-	return inspect.New().Inspect(of.GetTypeUrl(), of.GetValue(), true).Hash
+	return inspect.New(nil).Inspect(of.GetTypeUrl(), of.GetValue(), true).Hash
 }

@@ -5,8 +5,10 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -45,7 +47,7 @@ func (f *fields) message(m *session.Message, st *decode.Stream, side session.Sid
 	switch {
 	case whole && st != nil && st.JSON(side, m.Data) && utf8.Valid(data):
 		f.add("text", textTree(string(data)))
-	case whole && name != "" && document.TypeOf(name) != nil:
+	case whole && name != "" && (*descriptors.Types)(nil).Find(protoreflect.FullName(name)) != nil:
 		f.add("message", messageTree(name, data, file))
 	default:
 		f.bytes("bytes", &data)

@@ -24,6 +24,9 @@ type File interface {
 	Truncate(size int64) error
 }
 
+// maxBegins is more than any two recordings begin with alike.
+const maxBegins = 1 << 10
+
 // keepHead is the largest buffer for an entry without its data that is kept.
 const keepHead = 1 << 20
 
@@ -37,7 +40,7 @@ type Writer struct {
 	File   File
 	End    int64  // of the last whole block
 	torn   bool   // there may be bytes beyond End
-	Begins []byte // the header that it begins with
+	Begins []byte // at most maxBegins bytes of its header
 	// Foreign is why it must not be written any more, or shortened: what is in
 	// it is not ours.
 	Foreign error
@@ -94,8 +97,9 @@ func New(f File, h *format.FileHeader, hook func([]byte) []byte) (*Writer, error
 		return nil, fmt.Errorf("cannot start the compressor: %w", err)
 	}
 	b.enc = enc
-	b.Begins = h.Append(nil)
-	if err := b.write(b.Begins); err != nil {
+	begins := h.Append(nil)
+	b.Begins = begins[:min(len(begins), maxBegins)]
+	if err := b.write(begins); err != nil {
 		return nil, err
 	}
 	b.renew()

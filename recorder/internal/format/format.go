@@ -76,9 +76,19 @@ type FileHeader struct {
 	Segment uint64
 	First   session.Seq
 	Began   time.Time
+	// Descriptors are packed ones, which follow the header; see PackDescriptors.
+	// They take up DescriptorBytes, which is all that Parse tells of them.
+	Descriptors     string
+	DescriptorBytes uint64
 }
 
+// Append appends the header, and the frames that belong to it.
 func (h *FileHeader) Append(b []byte) []byte {
+	return appendDescriptors(h.append(b), h.Descriptors)
+}
+
+func (h *FileHeader) append(b []byte) []byte {
+	h.DescriptorBytes = uint64(len(h.Descriptors))
 	var p []byte
 	p = append(p, Magic...)
 	p = binary.LittleEndian.AppendUint32(p, Version)

@@ -85,6 +85,7 @@ func (c *codec) fileHeader(h *FileHeader) {
 	number(c, 4, &h.Segment)
 	number(c, 5, &h.First)
 	c.time(6, &h.Began)
+	number(c, 7, &h.DescriptorBytes)
 }
 
 func (c *codec) peer(p *session.Peer) {

@@ -82,8 +82,9 @@ func (v *View) history(scr view.Screen, of engine.Selection, near session.Seq) t
 	v.cancel()
 	ctx, stop := context.WithCancel(scr.Log().Context)
 	end, _ := scr.Log().Index.Last()
+	types := scr.Log().Index.Types()
 	run := &historyRun{
-		ctx: ctx, open: scr.Log().Open, of: of, near: near, tracker: check.NewTracker(), history: engine.NewHistory(of), end: end,
+		ctx: ctx, open: scr.Log().Open, of: of, near: near, tracker: check.NewTracker(types), history: engine.NewHistory(of, types), end: end,
 	}
 	v.busy, v.stop, v.run = "reading its versions", stop, run
 	return view.Answer(v, func() any { return run.read() })

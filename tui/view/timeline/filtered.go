@@ -164,7 +164,7 @@ func (a *filtered) read(log *view.Log) (out scanned) {
 			return out
 		}
 		r.Follow(false)
-		q := &reading{reader: r, tracker: check.NewTracker(), table: render.NewTable(0, render.Style{}), documents: render.NewDocuments()}
+		q := &reading{reader: r, tracker: check.NewTracker(log.Index.Types()), table: render.NewTable(0, render.Style{}), documents: render.NewDocuments()}
 		q.row.Summary = func() string { return q.table.Summary(q.row.Entry, q.row.Change) }
 		q.row.Body = func() string { return q.documents.Body(q.row.Entry, q.row.Change) }
 		a.reading = q
