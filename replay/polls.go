@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -15,6 +16,7 @@ type Polling struct {
 	TypeURL string
 	Names   []string // that the first poll asked for, sorted
 	HTTP1   bool     // it was HTTP/1.1
+	Whole   bool     // what a content leaves out is gone
 	Turns   []Turn
 }
 
@@ -64,6 +66,16 @@ type Reply struct {
 	Masked bool
 }
 
+// Told says whether the reply is an error that says more than that the server, or
+// what is in front of it, was away for a while.
+func (r *Reply) Told() bool {
+	switch r.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return false
+	}
+	return r.Status >= http.StatusBadRequest
+}
+
 // Content says whether the reply is a content, be it new or not.
 func (r *Reply) Content() bool { return r.Status == 200 && r.Body != 0 }
 
@@ -77,7 +89,7 @@ func (p *Polling) Judges(i int) bool {
 	if i == 0 || !p.Turns[i-1].Reply.News || p.Partial {
 		return false
 	}
-	return p.Turns[i].Says != HasNothing || slices.Contains([]string{"CDS", "LDS", "SRDS"}, p.Method.Type)
+	return p.Turns[i].Says != HasNothing || p.Whole
 }
 
 // PollingOf is the one of those given that asks at a path for the names: for just

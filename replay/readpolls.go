@@ -75,7 +75,7 @@ func (p *planner) asked(e *session.Entry, c *engine.Change) {
 	if of == nil {
 		of = &polling{Polling: &Polling{
 			Stream:  &Stream{ID: e.Stream, Conn: e.Conn, Method: c.Method, Client: c.Client, Opened: e.Seq, Partial: c.Uncertain},
-			TypeURL: m.TypeURL, HTTP1: e.H2 == 0, Names: p.keep(slices.Sorted(slices.Values(m.Names))),
+			TypeURL: m.TypeURL, HTTP1: e.H2 == 0, Whole: c.Sub.Whole(), Names: p.keep(slices.Sorted(slices.Values(m.Names))),
 		}}
 		p.polls.of[c.Sub] = of
 		p.plan.Pollings = append(p.plan.Pollings, of.Polling)
