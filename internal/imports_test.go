@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"internal/pseudonym": {"session", "internal/xds", "internal/protoscan", "decode"},
 	"internal/serve":     {"session", "internal/bounded", "recorder"},
 	"internal/admin":     {"session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
-	"replay":             {"session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap", "replay/fault"},
+	"replay":             {"session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap", "internal/lenient", "replay/fault"},
 	"replay/server":      {"session", "internal/xds", "decode", "replay", "replay/fault"},
 	"replay/client":      {"session", "internal/xds", "decode", "replay", "replay/fault"},
 	"replay/bisect":      {"session", "internal/xds", "internal/engine", "recorder", "decode", "replay"},

@@ -52,7 +52,12 @@ func (p Pace) Due(s *Stream, step *Step) time.Duration {
 	if p.Kind != PaceTimed {
 		return 0
 	}
-	return time.Duration(float64(step.At-s.Steps[0].At) / p.factor)
+	return p.After(step.At - s.Steps[0].At)
+}
+
+// After is when that is to be which came so many nanoseconds after the beginning.
+func (p Pace) After(recorded int64) time.Duration {
+	return time.Duration(float64(recorded) / p.factor)
 }
 
 // Options are those of both directions.

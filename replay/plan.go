@@ -14,9 +14,10 @@ import (
 
 // Plan is what a recording says of who said what, and what caused it.
 type Plan struct {
-	Streams []*Stream // that can be played, in the order in which they began
-	Notes   []string  // what of the recording cannot be played, and why
-	Clients []string  // node ids, in the order in which they came up; "" for one without
+	Streams  []*Stream  // that can be played, in the order in which they began
+	Pollings []*Polling // the same for polls
+	Notes    []string   // what of the recording cannot be played, and why
+	Clients  []string   // node ids, in the order in which they came up; "" for one without
 
 	bodies *bodies
 }

@@ -190,14 +190,60 @@ l< clusters=[c1] interval=10s
 C> type=CDS V=9 N= R=[] node=n3
 S< type=CDS V=9 N=a res=[c1]
 `)
-	if len(p.Streams) != 2 {
-		t.Errorf("%d streams; want 2", len(p.Streams))
+	if len(p.Streams) != 2 || len(p.Pollings) != 1 {
+		t.Errorf("%d streams, %d pollings; want 2 and 1", len(p.Streams), len(p.Pollings))
 	}
 	said := strings.Join(p.Notes, "\n")
-	for _, want := range []string{"1 stream of load reports", "1 stream polls", `stream 4 of "n3" (sotw-ads) begins with versions`} {
+	for _, want := range []string{"1 stream of load reports", `stream 4 of "n3" (sotw-ads) begins with versions`} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no note says %q:\n%s", want, said)
 		}
+	}
+}
+
+// Polls that are alike and bring nothing new are one turn, each subscription has its
+// own, and what a poll says is held against what was sent last.
+func TestPlanPolls(t *testing.T) {
+	p := planOfScript(t, `
+P> path=/v3/discovery:clusters type=CDS V= node=n1
+p< 200 type=CDS V=1 res=[c1]
+P> path=/v3/discovery:endpoints type=EDS V= R=[c1] node=n1
+p< 200 type=EDS V=1 res=[c1]
+P> path=/v3/discovery:clusters type=CDS V=1 node=n1
+p< 304
+P> path=/v3/discovery:endpoints type=EDS V= R=[c2] node=n1
+p< 503
+P> path=/v3/discovery:clusters type=CDS V=1 node=n1
+p< 304
+P> path=/v3/discovery:clusters type=CDS V=1 node=n1
+p< 200 type=CDS V=1 res=[c1]
+P> path=/v3/discovery:clusters type=CDS V=1 node=n1
+p< 200 type=CDS V=2 res=[c1,c2]
+P> path=/v3/discovery:clusters type=CDS V=1 node=n1
+p< 200 type=CDS V=2 res=[c1,c2]
+P> path=/v3/discovery:clusters type=CDS V= node=n1
+`)
+	var got strings.Builder
+	for _, of := range p.Pollings {
+		fmt.Fprintf(&got, "%s %v\n", of.Method.Type, of.Names)
+		for i, turn := range of.Turns {
+			fmt.Fprintf(&got, "  says %d, %d times, is answered by %d, news %v, judges %v\n", turn.Says, turn.Times, turn.Reply.Status, turn.Reply.News, of.Judges(i))
+		}
+	}
+	want := `CDS []
+  says 0, 1 times, is answered by 200, news true, judges false
+  says 1, 2 times, is answered by 304, news false, judges true
+  says 1, 1 times, is answered by 200, news false, judges false
+  says 1, 1 times, is answered by 200, news true, judges false
+  says 2, 1 times, is answered by 200, news false, judges true
+  says 0, 1 times, is answered by 0, news false, judges false
+EDS [c1]
+  says 0, 1 times, is answered by 200, news true, judges false
+EDS [c2]
+  says 0, 1 times, is answered by 503, news false, judges false
+`
+	if d := cmp.Diff(want, got.String()); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -35,6 +35,7 @@ func Read(ctx context.Context, src Source, again func() (*recorder.Reader, error
 	p := &planner{
 		plan: &Plan{bodies: newBodies(again)}, engine: engine.New(engine.Options{Names: true}),
 		open: map[session.StreamID]*openStream{}, lists: map[uint64][]string{}, seed: maphash.MakeSeed(),
+		polls: poller{map[*engine.Subscription]*polling{}, map[session.StreamID]*openPoll{}},
 	}
 	for {
 		e, err := src.Next(ctx)
@@ -62,6 +63,7 @@ type planner struct {
 	plan    *Plan
 	engine  *engine.Engine
 	open    map[session.StreamID]*openStream
+	polls   poller
 	lists   map[uint64][]string
 	seed    maphash.Seed
 	names   int64 // bytes
@@ -118,13 +120,19 @@ func (p *planner) step(e *session.Entry) {
 			p.open[e.Stream] = p.begin(e, c.Method)
 		}
 	case session.KindMessage:
-		p.message(e, &c)
+		if !p.poll(e, &c) {
+			p.message(e, &c)
+		}
+	case session.KindHeader:
+		p.poll(e, &c)
 	case session.KindTrailer, session.KindCancel:
+		p.poll(e, &c)
 		if t := p.open[e.Stream]; t != nil && !t.ended {
 			p.silence(t)
 			t.end(e)
 		}
 	case session.KindDisconnect:
+		p.hungUp(e, e.Conn)
 		for _, t := range p.open {
 			if t.Conn == e.Conn && !t.ended {
 				p.silence(t)
@@ -142,7 +150,9 @@ func (p *planner) begin(e *session.Entry, m xds.Method) *openStream {
 	case Streamed(m):
 	case m.Variant == "":
 		t.why = "of which the headers were not recorded"
-	case m.Variant.Discovery(), m.Variant == xds.VariantREST, m.Variant == xds.VariantFile:
+	case m.Variant == xds.VariantREST:
+		t.why = restPoll
+	case m.Variant.Discovery(), m.Variant == xds.VariantFile:
 		t.why = "polls"
 	case m.Variant == xds.VariantLRS:
 		t.why = "of load reports"
@@ -153,6 +163,10 @@ func (p *planner) begin(e *session.Entry, m xds.Method) *openStream {
 	}
 	return t
 }
+
+// restPoll marks a stream that is a poll, and no stream of the plan: it is part of
+// a Polling.
+const restPoll = "a poll"
 
 func (t *openStream) end(e *session.Entry) {
 	t.ended = true
@@ -337,7 +351,7 @@ func (p *planner) finish() *Plan {
 	others := map[string]int{}
 	for _, t := range p.open {
 		p.silence(t)
-		if t.why != "" {
+		if t.why != "" && t.why != restPoll {
 			others[t.why]++
 		}
 	}
@@ -365,7 +379,8 @@ func (p *planner) finish() *Plan {
 			}
 		}
 	}
-	p.engine, p.open, p.lists = nil, nil, nil
+	p.finishPolls()
+	p.engine, p.open, p.lists, p.polls = nil, nil, nil, poller{}
 	return p.plan
 }
 

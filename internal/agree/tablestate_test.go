@@ -110,7 +110,7 @@ func (w *world) state(key laneKey, timers *check.Timers) words {
 		}
 		switch {
 		case !l.asked:
-		case !l.ended:
+		case !l.ended, l.rest: // a poll may open a connection of its own, and close it
 			live = append(live, l)
 		case len(ended) > 0 && ended[0].endedAt == l.endedAt: // on one connection
 			ended = append(ended, l)

@@ -18,7 +18,7 @@ type world struct {
 	seen      uint64 // entries
 	conns     map[session.ConnID]*conn
 	streams   map[session.StreamID]*stream
-	polls     map[pollKey]*lane
+	polls     map[pollKey][]*polled
 	lanes     map[laneKey][]*lane // in the order in which they began
 	versions  map[laneKey]map[string]*version
 	held      map[laneKey]*holding
@@ -32,7 +32,37 @@ type world struct {
 type laneKey struct{ client, typ string }
 
 // pollKey is what polls of REST have in common.
-type pollKey struct{ client, server, path, key string }
+type pollKey struct{ client, server, path string }
+
+// polled is a subscription by polls.
+type polled struct {
+	list  []string // that was asked for last, sorted
+	lanes map[string]*lane
+}
+
+// polledBy is the subscription that a poll is of: the one with its list of names,
+// or else the first that it changes, which has one of them, or none, or it has none.
+func (w *world) polledBy(key pollKey, names []string) *polled {
+	list := slices.Sorted(slices.Values(names))
+	all := w.polls[key]
+	i := slices.IndexFunc(all, func(p *polled) bool { return slices.Equal(p.list, list) })
+	if i < 0 {
+		i = slices.IndexFunc(all, func(p *polled) bool {
+			for _, l := range p.lanes {
+				if len(list) == 0 || len(l.names) == 0 || slices.ContainsFunc(list, func(n string) bool { return l.names[decode.NormalName(n)] }) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	if i < 0 {
+		i = len(all)
+		w.polls[key] = append(all, &polled{lanes: make(map[string]*lane)})
+	}
+	w.polls[key][i].list = list
+	return w.polls[key][i]
+}
 
 type conn struct {
 	server string
@@ -49,9 +79,10 @@ type stream struct {
 	content [2]string // content types of both sides
 	lanes   map[string]*lane
 	order   []*lane
-	sure    bool // all of it was seen
-	murky   bool // whose it is, or was, cannot be told for sure
-	spoke   bool // a message was seen before its client had a name
+	polled  *polled // that a poll is of
+	sure    bool    // all of it was seen
+	murky   bool    // whose it is, or was, cannot be told for sure
+	spoke   bool    // a message was seen before its client had a name
 	ended   bool
 }
 
@@ -94,7 +125,7 @@ type lane struct {
 
 func newWorld() *world {
 	return &world{
-		conns: make(map[session.ConnID]*conn), streams: make(map[session.StreamID]*stream), polls: make(map[pollKey]*lane),
+		conns: make(map[session.ConnID]*conn), streams: make(map[session.StreamID]*stream), polls: make(map[pollKey][]*polled),
 		lanes: make(map[laneKey][]*lane), versions: make(map[laneKey]map[string]*version), held: make(map[laneKey]*holding),
 		crowds: make(map[laneKey]bool), murky: make(map[string]bool),
 		inspector: inspect.New(nil), hashes: make(map[string][16]byte),
@@ -192,10 +223,14 @@ func (w *world) disconnect(id session.ConnID) {
 			w.end(st)
 		}
 	}
-	for _, l := range w.polls {
-		if l.live[id] {
-			if delete(l.live, id); len(l.live) == 0 {
-				l.ended, l.endedAt = true, w.seen
+	for _, list := range w.polls {
+		for _, p := range list {
+			for _, l := range p.lanes {
+				if l.live[id] {
+					if delete(l.live, id); len(l.live) == 0 {
+						l.ended, l.endedAt = true, w.seen
+					}
+				}
 			}
 		}
 	}
@@ -300,11 +335,13 @@ func (w *world) lane(e *session.Entry, st *stream, m *decode.Message) *lane {
 	}
 	l := st.lanes[key]
 	if l == nil && st.method.Variant == xds.VariantREST {
-		poll := pollKey{st.client(), st.conn.server, st.method.Path, key}
-		if l = w.polls[poll]; l == nil {
+		if st.polled == nil {
+			st.polled = w.polledBy(pollKey{st.client(), st.conn.server, st.method.Path}, m.Names)
+		}
+		if l = st.polled.lanes[key]; l == nil {
 			l = w.begin(st, typ, m)
 			l.rest, l.live = true, make(map[session.ConnID]bool)
-			w.polls[poll] = l
+			st.polled.lanes[key] = l
 		}
 		if !l.live[e.Conn] {
 			l.live[e.Conn], l.ended, l.askedAgain = true, false, l.asked

@@ -21,6 +21,7 @@ type Engine struct {
 	late     map[session.StreamID]*Stream // that ended a short while ago
 	ending   []session.StreamID           // the order of late
 	polls    map[pollKey]*polls
+	pollers  map[poller][]*polls
 	closed   []*Stream // by the last entry
 	past     past
 	lists    lists
@@ -78,7 +79,7 @@ func New(o Options) *Engine {
 	return &Engine{
 		past: past{budget: budget / 2}, shelf: chunk.Shelf{Bytes: cmp.Or(budget/8, -1)},
 		o: o, conns: make(map[session.ConnID]*conn), Streams: make(map[session.StreamID]*Stream),
-		late: make(map[session.StreamID]*Stream), polls: make(map[pollKey]*polls), lists: newLists(),
+		late: make(map[session.StreamID]*Stream), polls: make(map[pollKey]*polls), pollers: make(map[poller][]*polls), lists: newLists(),
 		Peers: newPeers(), Contents: newContents(o.Types, budget*3/16), bulks: bulks{limit: budget / 32},
 	}
 }

@@ -43,7 +43,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	m := c.Message
 	if t.Alive() {
 		t.Requests++
-		k.joinPolls(t)
+		k.joinPolls(t, m, e.Seq)
 	}
 	s := k.subOf(t, m)
 	alone := s == nil || !t.Alive()

@@ -76,11 +76,11 @@ type Folder struct {
 // New is a Folder that has seen nothing.
 func New() *Folder { return &Folder{seed: maphash.MakeSeed()} }
 
-// lineKey is a type on a stream; of polls, one that a client asks a server for.
+// lineKey is a type on a stream; of polls, the subscription that they are of.
 type lineKey struct {
-	stream              session.StreamID
-	conn                session.ConnID
-	client, server, typ string
+	stream session.StreamID
+	typ    string
+	polls  *engine.Subscription
 }
 
 // line is what was said last of one type. A print of 0 is none.
@@ -244,15 +244,10 @@ func (p *poll) message(f *Folder, e *session.Entry, c *engine.Change, odd bool) 
 		}
 		return Place{Under: p.run}
 	}
-	k := lineKey{client: c.Client, typ: c.Type}
-	if k.client == "" {
-		k.conn = e.Conn
-	}
-	if c.Stream != nil {
-		k.server = c.Stream.Server
-	}
 	first := p.of == nil
-	p.of = f.line(k)
+	if p.of = f.line(lineKey{typ: c.Type, polls: c.Sub}); c.Sub == nil {
+		p.of = &line{} // it is of none that is known
+	}
 	print := f.ofRequest(c)
 	if first && !odd && print == p.of.answer && p.of.run != nil {
 		p.run.into = p.of.run

@@ -17,6 +17,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/replay/launch"
 	"github.com/xdsproxy/xdsproxy/replay/premise"
 	"github.com/xdsproxy/xdsproxy/replay/server"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // commanded is what a replay has with commands for the live side.
@@ -58,9 +59,18 @@ func (r *Replay) choose(plan *replay.Plan) {
 	if len(plan.Clients) == 1 {
 		return
 	}
+	first := session.Seq(0) // stream, or poll
 	for _, s := range plan.Streams {
 		if slices.ContainsFunc(s.Topics, func(t *replay.Topic) bool { return len(t.Responses) > 0 }) {
-			r.Options.Client = s.Client
+			r.Options.Client, first = s.Client, s.Opened
+			break
+		}
+	}
+	for _, p := range plan.Pollings {
+		if slices.ContainsFunc(p.Turns, func(t replay.Turn) bool { return t.Reply.News }) {
+			if first == 0 || p.Opened < first {
+				r.Options.Client = p.Client
+			}
 			break
 		}
 	}

@@ -89,8 +89,8 @@ func (r *Replay) run(ctx context.Context) (*replay.Report, error) {
 	if err := r.aimless(); err != nil {
 		return nil, err
 	}
-	if len(plan.Streams) == 0 {
-		f := console.Failed("nothing in %q can be replayed: it has no discovery stream", r.source)
+	if len(plan.Streams)+len(plan.Pollings) == 0 {
+		f := console.Failed("nothing in %q can be replayed: it has no discovery stream and no poll", r.source)
 		for _, n := range plan.Notes {
 			f.Hint("%s", n)
 		}

@@ -42,27 +42,39 @@ func Play(ctx context.Context, dial func(context.Context) (net.Conn, error), p *
 		c.link(st.Conn).users++
 		roles = append(roles, r)
 	}
+	pollers, hangUp := c.pollers(groups)
+	defer hangUp()
 	var play sync.WaitGroup
 	for _, r := range roles {
 		play.Go(func() { r.play(ctx) })
 	}
+	for _, p := range pollers {
+		play.Go(func() { p.play(ctx) })
+	}
 	play.Wait()
-	if failed := c.failed.Load(); failed != nil && ctx.Err() == nil && !slices.ContainsFunc(roles, func(r *role) bool { return r.topics != nil }) {
+	if failed := c.failed.Load(); failed != nil && ctx.Err() == nil && !slices.ContainsFunc(roles, func(r *role) bool { return r.topics != nil }) &&
+		!slices.ContainsFunc(pollers, func(p *poller) bool { return p.row.Begun }) {
 		for _, r := range roles {
 			r.describe()
 		}
-		return c.ledger.Report(rowsOf(roles)), *failed
+		return c.ledger.Report(rowsOf(roles, pollers)), *failed
 	}
 	for _, r := range roles {
 		r.compare()
 	}
-	return c.ledger.Report(rowsOf(roles)), ctx.Err()
+	for _, p := range pollers {
+		p.compare()
+	}
+	return c.ledger.Report(rowsOf(roles, pollers)), ctx.Err()
 }
 
-func rowsOf(roles []*role) []replay.Played {
-	out := make([]replay.Played, 0, len(roles))
+func rowsOf(roles []*role, pollers []*poller) []replay.Played {
+	out := make([]replay.Played, 0, len(roles)+len(pollers))
 	for _, r := range roles {
 		out = append(out, r.row)
+	}
+	for _, p := range pollers {
+		out = append(out, p.row)
 	}
 	return out
 }

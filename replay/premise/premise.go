@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -17,20 +18,27 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap/generate"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/edit"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Observer looks at the entries of a recording on their way to somebody else.
 type Observer struct {
-	src     replay.Source
-	engine  *engine.Engine
-	clients map[string]*client
+	src      replay.Source
+	engine   *engine.Engine
+	clients  map[string]*client
+	timeouts map[session.StreamID]time.Duration // of polls that have said nothing yet
+	waits    map[string]time.Duration           // for the answer to a poll, by client
 }
 
 // Observe returns a Source that gives the entries of src.
 func Observe(src replay.Source) *Observer {
-	return &Observer{src: src, engine: engine.New(engine.Options{}), clients: map[string]*client{}}
+	return &Observer{
+		src: src, engine: engine.New(engine.Options{}), clients: map[string]*client{},
+		timeouts: map[session.StreamID]time.Duration{}, waits: map[string]time.Duration{},
+	}
 }
 
 // Next is that of replay.Source.
@@ -49,6 +57,7 @@ type client struct {
 	grpc    bool
 	single  bool // it had streams of one type
 	ads     generate.API
+	rest    *generate.REST           // if it polls
 	asks    map[string]*generate.Ask // by type
 	named   map[string]map[string]generate.API
 	authors map[string]bool
@@ -74,7 +83,10 @@ func (u use) and(v use) use { return use{u.proven || v.proven, u.service || v.se
 
 func (o *Observer) step(e *session.Entry) {
 	c := o.engine.Step(e)
-	if c.Sub == nil || c.Message == nil || !c.Stream.Discovery() {
+	if c.Variant == xds.VariantREST {
+		o.poll(e, &c)
+	}
+	if c.Sub == nil || c.Message == nil || !c.Stream.Discovery() && c.Variant != xds.VariantREST {
 		return
 	}
 	k := o.clients[c.Client]
@@ -96,11 +108,18 @@ func (o *Observer) step(e *session.Entry) {
 
 func (k *client) request(e *session.Entry, c *engine.Change) {
 	if k.node == nil && c.Message.Node != nil {
-		k.node = nodeOf(e.Message.Data.Bytes(), c.Stream.Delta())
+		k.node = nodeOf(e.Message.Data.Bytes(), c.Stream)
 		k.v2, k.grpc = c.Method.V2, c.Stream.GRPCClient()
 	}
 	api := generate.SotW
-	if c.Stream.Delta() {
+	switch {
+	case c.Variant == xds.VariantREST:
+		api = generate.Polls
+		if k.rest == nil {
+			k.rest = &generate.REST{}
+		}
+		k.rest.HTTP1 = k.rest.HTTP1 || e.H2 == 0
+	case c.Stream.Delta():
 		api = generate.Delta
 	}
 	if c.Stream.ADS() {
@@ -192,9 +211,15 @@ func (k *client) response(c *engine.Change) {
 
 // nodeOf is the node of a request in JSON, without what a client says of itself
 // whatever its bootstrap says.
-func nodeOf(data []byte, delta bool) []byte {
+func nodeOf(data []byte, of *engine.Stream) []byte {
 	num := protowire.Number(2)
-	if delta {
+	switch {
+	case of.Method.Variant == xds.VariantREST:
+		var err error
+		if data, err = edit.FromJSON(of.Method.Request, data); err != nil {
+			return nil
+		}
+	case of.Delta():
 		num = 1
 	}
 	var node []byte
@@ -217,7 +242,10 @@ func (o *Observer) Client(id string) (c *generate.Client, v2 bool) {
 	if k == nil {
 		return &generate.Client{}, false
 	}
-	c = &generate.Client{Node: k.node, GRPC: k.grpc, ADS: k.ads, Authorities: slices.Sorted(maps.Keys(k.authors))}
+	c = &generate.Client{Node: k.node, GRPC: k.grpc, ADS: k.ads, REST: k.rest, Authorities: slices.Sorted(maps.Keys(k.authors))}
+	if c.REST != nil {
+		c.REST.Timeout = o.waits[id]
+	}
 	for _, typ := range []string{"CDS", "LDS"} {
 		if ask := k.asks[typ]; ask != nil {
 			c.Asks = append(c.Asks, *ask)

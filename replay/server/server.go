@@ -32,7 +32,7 @@ import (
 func Serve(ctx context.Context, l net.Listener, p *replay.Plan, o replay.Options) (*replay.Report, error) {
 	s := &server{
 		plan: p, o: o, ledger: replay.NewLedger(p.Notes, o.Say), keys: standin.New(),
-		bound: map[string]string{}, over: make(chan struct{}), changed: make(chan struct{}, 1),
+		bound: map[string]string{}, over: make(chan struct{}), changed: make(chan struct{}, 1), strange: map[string]bool{},
 	}
 	groups := replay.Groups{}
 	for _, st := range p.Streams {
@@ -41,15 +41,24 @@ func Serve(ctx context.Context, l net.Listener, p *replay.Plan, o replay.Options
 		}
 		s.parts = append(s.parts, &part{Stream: st, row: st.Row(), server: s, Member: groups.Join(st)})
 	}
-	if o.Faults.Has(fault.GoAway, fault.Reset) {
+	for _, of := range p.Pollings {
+		if o.Client == "" || of.Client == o.Client {
+			s.pollings = append(s.pollings, &polling{Polling: of, row: of.Row(), server: s, Member: groups.Join(of.Stream)})
+		}
+	}
+	if o.Faults.Has(fault.GoAway, fault.Reset) && len(s.pollings) == 0 {
 		l = frames.Listener{Listener: l}
 	}
-	s.open = len(s.parts)
+	s.open = len(s.parts) + len(s.pollings)
 	s.touch()
 	g := grpc.NewServer(replay.ServerOptions(s.handle)...)
+	serve, leave := func() error { return g.Serve(l) }, func() { replay.Leave(g) }
+	if len(s.pollings) > 0 {
+		serve, leave = s.serveHTTP(g, l)
+	}
 	var serving sync.WaitGroup
 	var failed error
-	serving.Go(func() { failed = g.Serve(l) })
+	serving.Go(func() { failed = serve() })
 	err := s.wait(ctx)
 	if err == nil && o.Played != nil && s.met() {
 		o.Played(ctx)
@@ -62,16 +71,21 @@ func Serve(ctx context.Context, l net.Listener, p *replay.Plan, o replay.Options
 	s.mu.Unlock()
 	s.starts.Wait()
 	close(s.over)
-	replay.Leave(g)
+	leave()
 	serving.Wait()
 	if failed != nil && !errors.Is(failed, grpc.ErrServerStopped) {
 		return nil, fmt.Errorf("cannot serve: %w", failed)
 	}
-	played := make([]replay.Played, 0, len(s.parts))
-	nobody := !slices.ContainsFunc(s.parts, func(p *part) bool { return p.taken })
+	played := make([]replay.Played, 0, len(s.parts)+len(s.pollings))
+	nobody := !slices.ContainsFunc(s.parts, func(p *part) bool { return p.taken }) &&
+		!slices.ContainsFunc(s.pollings, func(p *polling) bool { return p.row.Begun })
 	for _, part := range s.parts {
 		part.missed(nobody)
 		played = append(played, part.row)
+	}
+	for _, p := range s.pollings {
+		p.missed(nobody)
+		played = append(played, p.row)
 	}
 	s.lenient.tell(s.ledger)
 	return s.ledger.Report(played), err
@@ -85,6 +99,9 @@ type server struct {
 	keys   *standin.Maker
 	book   ports.Book // where listeners are put
 	parts  []*part
+
+	pollings []*polling
+	strange  map[string]bool // polls that the recording does not have; mu guards this
 
 	said    atomic.Int64 // when something was said last, in nanoseconds since 1970
 	due     atomic.Int64 // until when an answer may take as long as it took then
@@ -237,15 +254,9 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	client, known := replay.RoleOf(s.o.Client, id, s.plan.Clients)
-	if !known {
-		s.turnAway("the recording has no client %s, but %s", replay.ClientName(replay.Bounded(id)), replay.Few(replay.BoundedNames(s.plan.Clients)))
-		s.ledger.Note("a client %s came, but the recording has %d others: name the one that it is to play", replay.ClientName(replay.Bounded(id)), len(s.plan.Clients))
-		return nil, status.Error(codes.Unavailable, "the recording has no such client")
-	}
-	if by, taken := s.bound[client]; taken && by != id {
-		s.ledger.Note("a client %s came, while %s plays %s of the recording", replay.ClientName(replay.Bounded(id)), replay.ClientName(by), replay.ClientName(client))
-		return nil, status.Error(codes.Unavailable, "another client plays this one")
+	client, refused := s.whom(id)
+	if refused != "" {
+		return nil, status.Error(codes.Unavailable, refused)
 	}
 	var best *part
 	score, taken, any := -1, 0, false
@@ -299,6 +310,22 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 		s.ledger.Note("client %s plays %s of the recording", replay.ClientName(replay.Bounded(id)), replay.ClientName(client))
 	}
 	return best, nil
+}
+
+// whom is the recorded client that a live one plays, or why it plays none. s.mu is
+// held.
+func (s *server) whom(id string) (client, refused string) {
+	client, known := replay.RoleOf(s.o.Client, id, s.plan.Clients)
+	if !known {
+		s.turnAway("the recording has no client %s, but %s", replay.ClientName(replay.Bounded(id)), replay.Few(replay.BoundedNames(s.plan.Clients)))
+		s.ledger.Note("a client %s came, but the recording has %d others: name the one that it is to play", replay.ClientName(replay.Bounded(id)), len(s.plan.Clients))
+		return "", "the recording has no such client"
+	}
+	if by, taken := s.bound[client]; taken && by != id {
+		s.ledger.Note("a client %s came, while %s plays %s of the recording", replay.ClientName(replay.Bounded(id)), replay.ClientName(by), replay.ClientName(client))
+		return "", "another client plays this one"
+	}
+	return client, ""
 }
 
 // methods are those by which a recorded client asks.

@@ -16,11 +16,12 @@ import (
 // api_config_source.
 type API string
 
-// By ADS, a type has no stream of its own.
+// By ADS, a type has no stream of its own; by polls it has none at all.
 const (
 	ByADS API = ""
 	SotW  API = "GRPC"
 	Delta API = "DELTA_GRPC"
+	Polls API = "REST"
 )
 
 // Client is what is known of a client before it was sent anything.
@@ -32,6 +33,8 @@ type Client struct {
 	GRPC bool
 	// ADS is by which API it opened an aggregated stream, ByADS if it opened none.
 	ADS API
+	// REST is how it polls; nil: it does not.
+	REST *REST
 	// Asks are the types that it asks for because its bootstrap says so.
 	Asks []Ask
 	// Clusters are those that it has from its bootstrap.

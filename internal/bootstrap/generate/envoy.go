@@ -28,12 +28,13 @@ func (c *Client) Envoy(server, admin string) ([]byte, error) {
 	for slices.ContainsFunc(c.Clusters, func(k Cluster) bool { return k.Name == own }) {
 		own += "-"
 	}
-	clusters := []object{cluster(own, &at)}
+	http := c.http()
+	clusters := []object{cluster(own, &at, http)}
 	for _, k := range c.Clusters {
 		if k.Server {
-			clusters = append(clusters, cluster(k.Name, &at))
+			clusters = append(clusters, cluster(k.Name, &at, http))
 		} else {
-			clusters = append(clusters, cluster(k.Name, nil))
+			clusters = append(clusters, cluster(k.Name, nil, http))
 		}
 	}
 	dynamic, layers := object{}, []object{}
@@ -42,7 +43,11 @@ func (c *Client) Envoy(server, admin string) ([]byte, error) {
 	}
 	for _, ask := range c.Asks {
 		source := object{"resource_api_version": "V3", "ads": object{}}
-		if ask.API != ByADS {
+		switch ask.API {
+		case ByADS:
+		case Polls:
+			source = object{"resource_api_version": "V3", "api_config_source": c.REST.polling(own)}
+		default:
 			source = object{"resource_api_version": "V3", "api_config_source": api(ask.API, own)}
 		}
 		switch ask.Type {
@@ -87,7 +92,7 @@ func api(how API, cluster string) object {
 }
 
 // cluster is one that leads to at, or nowhere.
-func cluster(name string, at *endpoint) object {
+func cluster(name string, at *endpoint, http object) object {
 	const options = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 	endpoints := []object{}
 	if at != nil {
@@ -96,7 +101,7 @@ func cluster(name string, at *endpoint) object {
 	return object{
 		"name": name, "type": "STATIC", "connect_timeout": "5s",
 		"typed_extension_protocol_options": object{options: object{
-			"@type": "type.googleapis.com/" + options, "explicit_http_config": object{"http2_protocol_options": object{}},
+			"@type": "type.googleapis.com/" + options, "explicit_http_config": http,
 		}},
 		"load_assignment": object{"cluster_name": name, "endpoints": endpoints},
 	}
