@@ -11,17 +11,15 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
-// maxAnswer bounds an answer, in bytes. There is one at a time, and it stands in
-// memory twice: as it is, and as it is sent.
 const maxAnswer = 64 << 20
 
-// budget is what an answer may still take, in bytes.
-type budget int
+// budget is what an answer may still take, in bytes, and what it might at first.
+type budget struct{ left, most int }
 
 func (b *budget) take(n int) error {
-	if *b -= budget(n); *b < 0 {
+	if b.left -= n; b.left < 0 {
 		return status.Errorf(codes.ResourceExhausted,
-			"the answer would be larger than %d MiB; ask for fewer nodes with node_matchers, or leave out what resources consist of with exclude_resource_contents", maxAnswer>>20)
+			"the answer would be larger than %d bytes: ask for fewer nodes with node_matchers, or leave out contents with exclude_resource_contents", b.most)
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ type View struct {
 	Open func() (Reader, error)
 	// Client is the only node that is told of; "": all are.
 	Client string
+	// Most bounds an answer, in bytes. There is one at a time, and it stands in
+	// memory twice: as it is, and as it is sent.
+	Most int
 
 	mu    sync.Mutex // what follows
 	of    *engine.Engine
@@ -43,7 +46,7 @@ type View struct {
 
 // New is a View that is not ready.
 func New(open func() (Reader, error)) *View {
-	return &View{Open: open, one: make(chan struct{}, 1)}
+	return &View{Open: open, Most: maxAnswer, one: make(chan struct{}, 1)}
 }
 
 // Through lets the account of a checker be asked between its steps.
@@ -113,7 +116,7 @@ func (v *View) Answer(ctx context.Context, r *statusv3.ClientStatusRequest) (*st
 	if err := again.read(ctx); err != nil {
 		return nil, err
 	}
-	out, left := &statusv3.ClientStatusResponse{}, budget(maxAnswer)
+	out, left := &statusv3.ClientStatusResponse{}, budget{v.Most, v.Most}
 	for _, c := range clients {
 		if !wanted.takes(c.node) {
 			continue
