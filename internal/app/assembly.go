@@ -40,6 +40,7 @@ type Assembly struct {
 	ops    *operations
 	dumps  *dumps
 	held   *asking
+	status *StatusServer
 
 	closeKeys func()
 	late      <-chan time.Time // set by Close: when the rules are not waited for any more
@@ -102,6 +103,9 @@ func (s *Assembly) start(d Design) (err error) {
 	if s.held, err = s.askHeld(d.Held); err != nil {
 		return err
 	}
+	if err = s.offerStatus(); err != nil {
+		return err
+	}
 	s.ops, err = s.offerOperations(s.Log, s.Proxy, s.dumps, s.held)
 	return err
 }
@@ -116,6 +120,7 @@ func (s *Assembly) Announce(ctx context.Context, listening func()) (forget func(
 	listening()
 	s.announceViews(s.views)
 	s.ops.announce(s.Console)
+	s.status.Announce(s.Console)
 	return forget
 }
 
@@ -123,6 +128,7 @@ func (s *Assembly) Announce(ctx context.Context, listening func()) (forget func(
 func (s *Assembly) Discard() {
 	s.views.close(0)
 	s.ops.close()
+	s.status.close()
 	s.dumps.close(context.Background(), 0)
 	s.held.close()
 	if s.Proxy != nil {
@@ -144,6 +150,7 @@ func (s *Assembly) Close(impatient context.Context) error {
 	s.late = time.After(judgeGrace)
 	s.views.close(grace)
 	s.ops.close()
+	s.status.close()
 	s.closeKeys()
 	if err != nil {
 		return console.Failed("%w", err)

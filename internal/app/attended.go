@@ -40,7 +40,7 @@ func (s *Assembly) Attended(ctx context.Context, stop func(), draw func(context.
 		return
 	}
 	leaving.Go(func() { s.leaveWithLast(ctx, gone, stop) })
-	s.oversee(at, nil, nil, nil)
+	s.oversee(at, nil, nil, nil, nil)
 }
 
 // leaveWithLast stops the proxy when nobody can stop it and nobody uses it: once

@@ -20,12 +20,12 @@ import (
 // Oversee reads what is recorded as it grows, until the log is closed, and logs
 // what rules find: the log ends it, not a signal, so that what passes while the
 // proxy drains is looked at, too.
-func (s *Assembly) Oversee() { s.oversee(0, s.ops, s.dumps, s.held) }
+func (s *Assembly) Oversee() { s.oversee(0, s.ops, s.dumps, s.held, s.status) }
 
 // oversee logs what rules find in entries after one. It counts for o, looks for
-// what d is to write, and wakes k, unless that is nil.
-func (s *Assembly) oversee(after session.Seq, o *operations, d *dumps, k *asking) {
-	if bool(s.Settings.NoCheck) && o == nil && d == nil && k == nil {
+// what d is to write, wakes k, and lets v be asked, unless that is nil.
+func (s *Assembly) oversee(after session.Seq, o *operations, d *dumps, k *asking, v *StatusServer) {
+	if bool(s.Settings.NoCheck) && o == nil && d == nil && k == nil && v == nil {
 		return
 	}
 	large, others := false, render.Others{}
@@ -34,7 +34,7 @@ func (s *Assembly) oversee(after session.Seq, o *operations, d *dumps, k *asking
 			s.logSum(&all[i])
 		}
 	}
-	s.lookOn(func(e *session.Entry, c *check.Change) error {
+	s.lookOn(v, func(e *session.Entry, c *check.Change) error {
 		switch {
 		case e.Message != nil && e.Message.Size >= 16<<20:
 			large = true
@@ -81,8 +81,8 @@ func (s *Assembly) AwaitJudged(impatient context.Context, over <-chan struct{}) 
 }
 
 // lookOn reads a recording as it grows, until it is closed, and holds it against
-// the rules unless the settings say otherwise.
-func (s *Assembly) lookOn(v input.Visit) {
+// the rules unless the settings say otherwise. The account of it is asked by status.
+func (s *Assembly) lookOn(status *StatusServer, v input.Visit) {
 	src, err := s.Log.Source()
 	if err != nil {
 		s.Warn("%v", err)
@@ -99,11 +99,18 @@ func (s *Assembly) lookOn(v input.Visit) {
 	}()
 	src.Pieces()
 	o := s.Settings.Judging()
-	if s.Settings.NoCheck {
+	switch {
+	case bool(s.Settings.NoCheck) && status != nil:
+		o = s.Settings.Accounting()
+	case bool(s.Settings.NoCheck):
 		o = s.Settings.Following()
 	}
 	step := check.NewChecker(o)
-	err = input.Each(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
+	var through input.Stepper = step
+	if status != nil {
+		through = status.View.Through(step)
+	}
+	err = input.Each(context.Background(), src, through, func(e *session.Entry, c *check.Change) error {
 		s.Log.Past.Note(e.Seq, step.Memory())
 		return v(e, c)
 	})
@@ -154,13 +161,13 @@ func (h *Host) logProof(f *check.Finding, message string, who ...zap.Field) {
 	write(message, fields...)
 }
 
-// Count counts what is being recorded for the metrics, and looks for what is to be
-// dumped, where oversee does not read along.
+// Count counts what is being recorded for the metrics, looks for what is to be
+// dumped, and keeps the account for CSDS, where oversee does not read along.
 func (s *Assembly) Count() {
-	if s.ops == nil && s.dumps == nil && s.held == nil {
+	if s.ops == nil && s.dumps == nil && s.held == nil && s.status == nil {
 		return
 	}
-	s.lookOn(func(e *session.Entry, c *check.Change) error {
+	s.lookOn(s.status, func(e *session.Entry, c *check.Change) error {
 		if s.ops != nil {
 			s.ops.metrics.Step(e, c)
 		}

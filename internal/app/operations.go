@@ -2,16 +2,13 @@ package app
 
 import (
 	"context"
-	"errors"
 	"net"
-	"syscall"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/admin"
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
-	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -42,7 +39,7 @@ func (h *Host) offerOperations(rec *Recording, p *proxy.Proxy, d *dumps, k *aski
 		return nil, console.Misconfigured("--admin-pprof with --admin %s: others could take profiles from elsewhere", addr).
 			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L")
 	}
-	l, err := listenAdmin(addr)
+	l, err := listenAt("admin", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -65,25 +62,6 @@ func (h *Host) rules() []*check.Rule {
 	}
 	rules, _ := check.Select(nil, nil) // which names none that could be unknown
 	return rules
-}
-
-func listenAdmin(addr proxy.Addr) (net.Listener, error) {
-	if addr.Network == "unix" {
-		l, err := serve.ListenUnix(addr.Address)
-		if err != nil {
-			return nil, console.Failed("%w", err).Hint("name another path with --admin")
-		}
-		return l, nil
-	}
-	l, err := net.Listen("tcp", addr.Address)
-	if err != nil {
-		f := console.Failed("cannot listen for --admin on %s: %w", addr.Address, netCause(err))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			f.Hint("another program listens there; choose another port with --admin")
-		}
-		return nil, f
-	}
-	return l, nil
 }
 
 // announce says where it is: the port may be one that was free.

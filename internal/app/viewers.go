@@ -55,9 +55,9 @@ func (h *Host) offerViews(rec *Recording, routes []tui.Route) (*viewers, error) 
 		}
 	}
 	if addr.Network == "unix" {
-		l, err := serve.ListenUnix(addr.Address)
+		l, err := listenAt("viewer", addr)
 		if err != nil {
-			return nil, console.Failed("%w", err).Hint("name another path with --viewer")
+			return nil, err
 		}
 		v.local = addr.Address
 		v.server.Serve(l, "")
@@ -93,33 +93,58 @@ func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 }
 
 // offerRemote listens on TCP, for those who know the token.
-func (h *Host) offerRemote(v *viewers, address string) error {
+func (h *Host) offerRemote(v *viewers, address string) (err error) {
+	if v.token, v.made, err = h.tokenFor("viewer", address); err != nil {
+		return err
+	}
+	l, err := listenAt("viewer", proxy.Addr{Network: "tcp", Address: address})
+	if err != nil {
+		return err
+	}
+	v.remote = l.Addr()
+	v.server.Serve(l, v.token)
+	return nil
+}
+
+// tokenFor is the token that those have to know who come over TCP: the one that was
+// chosen, or one that is made. An address that others can reach has to be allowed.
+func (h *Host) tokenFor(flag, address string) (token string, made bool, err error) {
 	if !bool(h.Settings.ViewerRemote) && !Loopback(address) {
-		return console.Misconfigured("--viewer %s: others could reach it from elsewhere, and its traffic is not encrypted", address).
+		return "", false, console.Misconfigured("--%s %s: others could reach it from elsewhere, and its traffic is not encrypted", flag, address).
 			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L").
 			Hint("--viewer-allow-remote allows it nevertheless")
 	}
-	token, err := h.Settings.ViewerToken()
+	token, err = h.Settings.ViewerToken()
 	switch {
 	case err != nil:
-		return err
+		return "", false, err
 	case token == "":
-		token, v.made = serve.NewToken(), true
+		return serve.NewToken(), true, nil
 	case len(token) < serve.MinToken:
-		return console.Misconfigured("the token of --viewer is too short: at least %d characters are wanted", serve.MinToken).
+		return "", false, console.Misconfigured("the token of --%s is too short: at least %d characters are wanted", flag, serve.MinToken).
 			Hint("leave it out, and one is made")
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		f := console.Failed("cannot listen for viewers on %s: %w", address, netCause(err))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			f.Hint("another program listens there; choose another port with --viewer")
+	return token, false, nil
+}
+
+// listenAt listens where a flag says.
+func listenAt(flag string, addr proxy.Addr) (net.Listener, error) {
+	if addr.Network == "unix" {
+		l, err := serve.ListenUnix(addr.Address)
+		if err != nil {
+			return nil, console.Failed("%w", err).Hint("name another path with --%s", flag)
 		}
-		return f
+		return l, nil
 	}
-	v.remote, v.token = l.Addr(), token
-	v.server.Serve(l, token)
-	return nil
+	l, err := net.Listen("tcp", addr.Address)
+	if err != nil {
+		f := console.Failed("cannot listen for --%s on %s: %w", flag, addr.Address, netCause(err))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			f.Hint("another program listens there; choose another port with --%s", flag)
+		}
+		return nil, f
+	}
+	return l, nil
 }
 
 // netCause is an error of the network without the address, which is said anyway.

@@ -82,7 +82,7 @@ func (e *Elsewhere) learn(s *Subscription) {
 // Refused says that the client may have rejected a resource as it was sent last.
 func (s *Subscription) Refused(name string) bool {
 	c := s.open.byName[name]
-	return s.Lost || !s.open.knows(name) || c != nil && c.rejected()
+	return s.Lost || !s.open.knows(name) || c != nil && c.by().rejected()
 }
 
 // Names are the names of all that there is, sorted.

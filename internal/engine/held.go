@@ -26,7 +26,7 @@ type Held struct {
 // accepted something does not prove that it uses it: it may be warming still.
 func (k *Engine) Held(client string) iter.Seq[Held] {
 	return func(yield func(Held) bool) {
-		c := k.clients.byID[client]
+		c := k.client(client)
 		if c == nil {
 			return
 		}
@@ -88,11 +88,15 @@ func (s *Subscription) Held() iter.Seq[*Resource] {
 }
 
 // Offered yields the names of which the client has not accepted what it was sent
-// last: that, nil if it was taken back, and whether it was rejected.
+// last: that, and what became of it.
 func (s *Subscription) Offered() iter.Seq2[string, Offer] {
 	return func(yield func(string, Offer) bool) {
 		for name, u := range s.open.all() {
-			if !yield(name, Offer{s.Have.Get(name), u.rejected}) {
+			o := Offer{Resource: s.Have.Get(name), Rejected: u.rejected(), Unclear: u.unclear(), By: u.by, Judged: u.by.judgedSeq}
+			if o.Judged == 0 && u.by.refused {
+				o.Judged = s.refused.last
+			}
+			if !yield(name, o) {
 				return
 			}
 		}
@@ -101,14 +105,19 @@ func (s *Subscription) Offered() iter.Seq2[string, Offer] {
 
 // Offer is what a client was sent last of a resource and has not accepted.
 type Offer struct {
-	*Resource
-	Rejected bool
+	*Resource // nil: it was taken back
+	Rejected  bool
+	Unclear   bool // the answer does not tell
+	// By is the response that was rejected, or else the one that had it last, and
+	// Judged its verdict; 0: there is none, or it is not known.
+	By     *Response
+	Judged session.Seq
 }
 
 // TypesOfClient yields the types that a client asks for, or asked for last.
 func (k *Engine) TypesOfClient(id string) iter.Seq[*Subscription] {
 	return func(yield func(*Subscription) bool) {
-		if c := k.clients.byID[id]; c != nil {
+		if c := k.client(id); c != nil {
 			c.known()(yield)
 		}
 	}

@@ -271,7 +271,7 @@ func (f *fleetTest) account(c *Change) string {
 		if u.accepted != nil {
 			was = fmt.Sprint(u.accepted.Version, u.accepted.Content.Facts.Hash)
 		}
-		open = append(open, fmt.Sprint(name, was, u.rejected, u.unclear))
+		open = append(open, fmt.Sprint(name, was, u.rejected(), u.unclear()))
 	}
 	slices.Sort(open)
 	fmt.Fprintln(&out, "open", open, s.open.unsure)

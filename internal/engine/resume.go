@@ -2,6 +2,7 @@ package engine
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -157,4 +158,16 @@ func (s *Subscription) markGone(name string) {
 func (s *Subscription) MayBeGone(name string) bool {
 	_, gone := s.gone[name]
 	return gone
+}
+
+// Denied says whether the server has told the client that it does not have a
+// resource, or may have: in a delta response, or by leaving it out of all that there
+// is of the type, which the client accepted and has asked for nothing since.
+func (s *Subscription) Denied(name string) bool {
+	if s.MayBeGone(name) {
+		return true
+	}
+	n := s.Newest()
+	return n != nil && s.Last != nil && s.Whole() && n.Kind == decode.SotwResponse && n.Verdict == ACKed &&
+		n.judgedSeq == s.Last.Seq && !slices.Contains(s.Last.Added, name)
 }

@@ -32,7 +32,7 @@ func (s *Subscription) Taken() iter.Seq[*Resource] {
 	return func(yield func(*Resource) bool) {
 		rejected := make(map[string]bool)
 		for name, u := range s.open.all() {
-			if rejected[name] = u.rejected; u.rejected && u.accepted != nil && !yield(u.accepted) {
+			if rejected[name] = u.rejected(); rejected[name] && u.accepted != nil && !yield(u.accepted) {
 				return
 			}
 		}

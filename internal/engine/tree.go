@@ -61,10 +61,7 @@ type Tree struct {
 // Tree returns what a client has, or had when it was seen last; nil if it is not
 // known.
 func (k *Engine) Tree(id string) *Tree {
-	c := k.clients.byID[id]
-	if c == nil {
-		c = k.nameless()[id]
-	}
+	c := k.client(id)
 	if c == nil {
 		return nil
 	}
@@ -264,9 +261,9 @@ func (s *Subscription) states() states {
 	known := make(states)
 	for name, u := range s.open.all() {
 		switch {
-		case u.rejected:
+		case u.rejected():
 			known[name] = Rejected
-		case u.unclear:
+		case u.unclear():
 			known[name] = Uncertain
 		default:
 			known[name] = Sent

@@ -182,23 +182,23 @@ func (u *unsettled) all() iter.Seq2[string, unaccepted] {
 	return func(yield func(string, unaccepted) bool) {
 		if n := u.newest; n != nil {
 			for _, it := range n.Added {
-				if !yield(it.Name, unaccepted{nil, n.rejected(), n.Verdict == Unclear}) {
+				if !yield(it.Name, unaccepted{nil, n}) {
 					return
 				}
 			}
 			for i, it := range n.Changed {
-				if !yield(it.Name, unaccepted{n.Before[i], n.rejected(), n.Verdict == Unclear}) {
+				if !yield(it.Name, unaccepted{n.Before[i], n}) {
 					return
 				}
 			}
 			for _, it := range n.Removed {
-				if !yield(it.Name, unaccepted{it, n.rejected(), n.Verdict == Unclear}) {
+				if !yield(it.Name, unaccepted{it, n}) {
 					return
 				}
 			}
 		}
 		for name, c := range u.byName {
-			if !yield(name, unaccepted{c.accepted, c.rejected(), c.list[len(c.list)-1].by.Verdict == Unclear}) {
+			if !yield(name, unaccepted{c.accepted, c.by()}) {
 				return
 			}
 		}
@@ -208,16 +208,17 @@ func (u *unsettled) all() iter.Seq2[string, unaccepted] {
 // bury leaves what was accepted, and returns its bytes.
 func (u *unsettled) bury(k *Engine) (bytes int64) {
 	u.enter()
-	judged := make(map[verdict]*Response)
+	left := make(map[*Response]*Response)
 	for name, c := range u.byName {
-		v := Unjudged
-		if c.rejected() {
-			v = NACKed
+		by := c.by()
+		if left[by] == nil {
+			left[by] = &Response{
+				Verdict: by.Verdict, refused: by.refused, Kind: by.Kind, Version: by.Version, Seq: by.Seq, At: by.At,
+				judgedSeq: by.judgedSeq, details: &k.bare,
+			}
+			bytes += int64(512 + len(by.Version))
 		}
-		if judged[v] == nil {
-			judged[v] = &Response{Verdict: v, details: &k.bare}
-		}
-		*c = changes{list: []change{{by: judged[v]}}, accepted: c.accepted}
+		*c = changes{list: []change{{by: left[by]}}, accepted: c.accepted}
 		if it := c.accepted; it != nil {
 			bytes += int64(160 + len(it.Version))
 			if it.Content != nil {
@@ -307,9 +308,15 @@ func (u *unsettled) clone() unsettled {
 // was sent last.
 type unaccepted struct {
 	accepted *Resource // nil: nothing
-	rejected bool      // what was sent last was, and it may have come again since
-	unclear  bool      // its answer does not tell
+	// by is the response that was rejected, if what was sent last was, and it may
+	// have come again since; else the one that had it last.
+	by *Response
 }
+
+func (u *unaccepted) rejected() bool { return u.by.rejected() }
+
+// unclear says that its answer does not tell.
+func (u *unaccepted) unclear() bool { return u.by.Verdict == Unclear }
 
 // rejected says whether a response was rejected, or has not been answered and is
 // what was rejected on the stream before.
@@ -317,15 +324,16 @@ func (n *Response) rejected() bool {
 	return n.Verdict == NACKed || n.Verdict == Unjudged && n.refused
 }
 
-// rejected says whether the resource was rejected as it was sent last.
-func (c *changes) rejected() bool {
-	last := c.list[len(c.list)-1].to
-	for i := len(c.list) - 1; i >= 0 && c.list[i].to == last; i-- {
+// by is the response that was rejected with the resource as it was sent last, or
+// else the one that had it last.
+func (c *changes) by() *Response {
+	last := c.list[len(c.list)-1]
+	for i := len(c.list) - 1; i >= 0 && c.list[i].to == last.to; i-- {
 		if c.list[i].by.rejected() {
-			return true
+			return c.list[i].by
 		}
 	}
-	return false
+	return last.by
 }
 
 // refusal is what a client rejected last of a type, as far as one needs it to

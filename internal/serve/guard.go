@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// viewerKey is in the trailers of every answer, by which a client knows what
-	// it talks to before it tells a token.
+	// viewerKey is in the trailers of every answer to a viewer, by which it knows
+	// what it talks to before it tells a token.
 	viewerKey  = "xdsproxy-viewer"
 	tokenKey   = "authorization"
 	tokenWords = "Bearer "
@@ -34,8 +34,9 @@ func NewToken() string { return rand.Text() }
 // guard stands before every call: it asks for the token, and keeps a panic from
 // ending the proxy.
 type guard struct {
-	token  string // "": nobody is asked
-	logger *zap.Logger
+	token   string // "": nobody is asked
+	trailer string // "": none
+	logger  *zap.Logger
 }
 
 // admit says whether a call may be made.
@@ -57,8 +58,16 @@ func (g *guard) admit(ctx context.Context) error {
 	return nil
 }
 
+// mark is the trailer of every answer.
+func (g *guard) mark() metadata.MD {
+	if g.trailer == "" {
+		return nil
+	}
+	return metadata.Pairs(g.trailer, "1")
+}
+
 func (g *guard) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (reply any, err error) {
-	_ = grpc.SetTrailer(ctx, metadata.Pairs(viewerKey, "1")) // it fails only outside of a call
+	_ = grpc.SetTrailer(ctx, g.mark()) // it fails only outside of a call
 	if err := g.admit(ctx); err != nil {
 		return nil, err
 	}
@@ -67,7 +76,7 @@ func (g *guard) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h g
 }
 
 func (g *guard) stream(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) (err error) {
-	s.SetTrailer(metadata.Pairs(viewerKey, "1"))
+	s.SetTrailer(g.mark())
 	if err := g.admit(s.Context()); err != nil {
 		return err
 	}

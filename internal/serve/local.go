@@ -84,7 +84,7 @@ func ListenUnix(path string) (net.Listener, error) {
 		if op, is := errors.AsType[*net.OpError](err); is {
 			err = op.Err // which names another path
 		}
-		return nil, fmt.Errorf("cannot listen for viewers on unix:%s: %w", path, err)
+		return nil, fmt.Errorf("cannot listen on unix:%s: %w", path, err)
 	}
 	if len(path) > maxSocketPath {
 		return fail(fmt.Errorf("the path is longer than %d bytes", maxSocketPath))

@@ -5,21 +5,17 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"net"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/xdsproxy/xdsproxy/internal/bounded"
 	"github.com/xdsproxy/xdsproxy/internal/serve/viewerpb"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -31,14 +27,8 @@ const (
 	// chunkSize is how many bytes of the recording a viewer gets at once: as many
 	// a connection has to bring before it breaks, for a viewer to get on.
 	chunkSize = 16 << 10
-	// maxRequest is the largest request that is read, in bytes, and maxHeaders
-	// the largest headers.
+	// maxRequest is the largest request that is read, in bytes.
 	maxRequest = 4 << 10
-	maxHeaders = 16 << 10
-	// handshakeTime is how long a connection may take to begin.
-	handshakeTime = 10 * time.Second
-	// idleTime is how long a connection may be there for nothing.
-	idleTime = 5 * time.Minute
 )
 
 // Config says what a Server serves.
@@ -63,10 +53,7 @@ type Server struct {
 	c         Config
 	recording string // by which it is known
 	viewers   atomic.Int32
-
-	mu      sync.Mutex
-	servers []*grpc.Server
-	running sync.WaitGroup
+	Endpoint
 }
 
 // New is a Server that listens nowhere yet.
@@ -77,59 +64,12 @@ func New(c Config) *Server {
 	if c.Logger == nil {
 		c.Logger = zap.NewNop()
 	}
-	return &Server{c: c, recording: recordingID(c.Log.Facts().Created)}
-}
-
-// Serve begins to accept viewers from l, which Close closes. If token is not
-// empty they have to know it.
-func (s *Server) Serve(l net.Listener, token string) {
-	g := guard{token: token, logger: s.c.Logger}
-	server := grpc.NewServer(
-		grpc.UnaryInterceptor(g.unary), grpc.StreamInterceptor(g.stream),
-		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxHeaderListSize(maxHeaders),
-		grpc.MaxConcurrentStreams(uint32(s.c.Viewers)+8),
-		grpc.ConnectionTimeout(handshakeTime),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTime, Time: 30 * time.Second, Timeout: 10 * time.Second}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-	)
-	viewerpb.RegisterViewerServer(server, s)
-	s.mu.Lock()
-	s.servers = append(s.servers, server)
-	s.mu.Unlock()
-	s.running.Go(func() {
-		// It ends with Close, or when the listener breaks.
-		if err := server.Serve(bounded.NewListener(l, 2*s.c.Viewers+8)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-			s.c.Logger.Error("viewers are no longer accepted", zap.Stringer("address", l.Addr()), zap.Error(err))
-		}
-	})
-}
-
-// Close lets the viewers read on for as long as grace, which ends early when the
-// log is closed and they have read it all, and then ends everything.
-func (s *Server) Close(grace time.Duration) {
-	s.mu.Lock()
-	servers := s.servers
-	s.mu.Unlock()
-	var gently sync.WaitGroup
-	done := make(chan struct{})
-	for _, server := range servers {
-		gently.Go(server.GracefulStop)
+	s := &Server{c: c, recording: recordingID(c.Log.Facts().Created)}
+	s.Endpoint = Endpoint{
+		Name: "viewers", Calls: c.Viewers, Request: maxRequest, Trailer: viewerKey, Logger: c.Logger,
+		Register: func(to *grpc.Server) { viewerpb.RegisterViewerServer(to, s) },
 	}
-	go func() {
-		gently.Wait()
-		close(done)
-	}()
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-		for _, server := range servers {
-			server.Stop()
-		}
-		<-done
-	}
-	s.running.Wait()
+	return s
 }
 
 // Info implements the service.
@@ -184,7 +124,7 @@ func (s *Server) send(r *viewerpb.ReadRequest, to grpc.ServerStreamingServer[vie
 	}
 	defer s.viewers.Add(-1)
 	ctx := to.Context()
-	defer occupy(ctx)()
+	defer Occupy(ctx)()
 	feed, err := s.feed(r, follow)
 	if err != nil {
 		return err
@@ -248,17 +188,6 @@ func (s *Server) refusal(err error) error {
 	}
 	s.c.Logger.Warn("a viewer cannot be served", zap.Error(err))
 	return status.Error(codes.Internal, "the recording cannot be read")
-}
-
-// occupy keeps the connection of a call from being taken for idle, until vacate.
-func occupy(ctx context.Context) (vacate func()) {
-	if p, ok := peer.FromContext(ctx); ok {
-		if c := bounded.Of(p.Addr); c != nil {
-			c.Busy()
-			return c.Idle
-		}
-	}
-	return func() {}
 }
 
 func addressOf(ctx context.Context) string {

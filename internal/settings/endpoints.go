@@ -41,18 +41,18 @@ func (v *viewerAddr) Set(s string) error {
 	return nil
 }
 
-// adminAddr is an address, or "" for none. Without a host it is of loopback.
-type adminAddr string
+// LocalAddr is an address, or "" for none. Without a host it is of loopback.
+type LocalAddr string
 
-func (v *adminAddr) Type() string { return "ADDR|off" }
-func (v *adminAddr) String() string {
+func (v *LocalAddr) Type() string { return "ADDR|off" }
+func (v *LocalAddr) String() string {
 	if *v == "" {
 		return "off"
 	}
 	return string(*v)
 }
 
-func (v *adminAddr) Set(s string) error {
+func (v *LocalAddr) Set(s string) error {
 	switch strings.ToLower(s) {
 	case "", "off", "false", "no":
 		*v = ""
@@ -65,7 +65,7 @@ func (v *adminAddr) Set(s string) error {
 	if port, only := strings.CutPrefix(addr.Address, ":"); only && addr.Network == "tcp" {
 		addr.Address = net.JoinHostPort("127.0.0.1", port)
 	}
-	*v = adminAddr(addr.String())
+	*v = LocalAddr(addr.String())
 	return nil
 }
 

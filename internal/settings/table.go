@@ -53,8 +53,9 @@ type Values struct {
 	ViewerRemote    Bool
 	ViewerTokenFile string
 
-	Admin      adminAddr
+	Admin      LocalAddr
 	AdminPprof Bool
+	ServeCSDS  LocalAddr
 
 	Headless Bool
 	Theme    string
@@ -161,11 +162,13 @@ func (c *Values) bind() []*Setting {
 		row(groupViewer, "viewer", &c.Viewer,
 			"where others can watch; on: on a socket that only this user can open; host:port: there, too, with a token; off: nowhere"),
 		row(groupViewer, "viewer-allow-remote", &c.ViewerRemote,
-			"let --viewer listen where other machines can reach it, unencrypted"),
+			"let --viewer and --serve-csds listen where other machines can reach them, unencrypted"),
 		row(groupAdmin, "admin", &c.Admin,
 			"serve health, readiness and metrics over HTTP; :port is on this machine only; off: nowhere"),
 		row(groupAdmin, "admin-pprof", &c.AdminPprof,
 			"serve profiles of the program there, too; only on this machine"),
+		row(groupAdmin, "serve-csds", &c.ServeCSDS,
+			"serve over gRPC, by client status discovery, where each client stands; :port is on this machine only, elsewhere it is as with --viewer; off: nowhere"),
 		row(GroupOutput, "headless", &c.Headless,
 			"print nothing on standard output, even on a terminal"),
 		row(GroupScreen, "theme", Choice{&c.Theme, widget.Themes()},
