@@ -210,6 +210,9 @@ func nodeOf(data []byte, delta bool) []byte {
 	return doc.Compact()
 }
 
+// Engine is the account that is asked. Nobody else may let it take entries.
+func (o *Observer) Engine() *engine.Engine { return o.engine }
+
 // Client is what a client took for granted, by its node id. That it speaks v2,
 // which no client of today does, is told beside it.
 func (o *Observer) Client(id string) (c *generate.Client, v2 bool) {
