@@ -26,7 +26,7 @@ const (
 )
 
 // Forms are all that can be asked for.
-var Forms = []string{FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder, formBootstrap}
+var Forms = []string{FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder, string(convert.BinaryLog), formBootstrap}
 
 // formsByEnding are those that the name of a file asks for.
 var formsByEnding = []struct{ ending, form string }{
