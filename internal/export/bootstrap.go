@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
@@ -18,9 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/convert/standalone"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/replay/edit"
 	"github.com/xdsproxy/xdsproxy/replay/premise"
 	"github.com/xdsproxy/xdsproxy/replay/standin"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -39,7 +35,8 @@ func (x *Export) bootstrap(ctx context.Context) error {
 	for _, all := range of.Resources {
 		for _, r := range all {
 			total++
-			notes = append(notes, renew(pairs, r)...)
+			body, said := pairs.RenewResource(r.TypeURL, r.Body)
+			r.Body, notes = body, append(notes, said...)
 		}
 	}
 	doc, said := standalone.Make(of)
@@ -148,19 +145,6 @@ func (x *Export) accepted(ctx context.Context) (*standalone.Client, string, erro
 		}
 	}
 	return of, id, nil
-}
-
-// renew puts stand-ins in the place of the masks of a resource, and says of which.
-func renew(pairs *standin.Maker, r *decode.Resource) []string {
-	of := edit.AppendString(nil, edit.TypeOfAny, r.TypeURL)
-	of = protowire.AppendBytes(protowire.AppendTag(of, edit.ValueOfAny, protowire.BytesType), r.Body)
-	response := protowire.AppendBytes(protowire.AppendTag(nil, edit.ResourcesOfResponse, protowire.BytesType), of)
-	out, notes := pairs.Renew(response, false)
-	if len(notes) == 0 && bytes.Equal(out, response) {
-		return nil
-	}
-	r.Body = protoscan.Last(protoscan.Last(out, edit.ResourcesOfResponse), edit.ValueOfAny)
-	return notes
 }
 
 // writeNew writes a file that is not there yet.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/replay/edit"
 )
 
 const (
@@ -70,6 +71,16 @@ func (k *Maker) Renew(response []byte, delta bool) ([]byte, []string) {
 		return response, nil
 	}
 	return out, r.notes
+}
+
+// RenewResource is Renew for the value of one resource.
+func (k *Maker) RenewResource(typeURL string, body []byte) ([]byte, []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := &renewal{Maker: k}
+	of := edit.AppendString(nil, edit.TypeOfAny, typeURL)
+	out := r.any(protowire.AppendBytes(protowire.AppendTag(of, edit.ValueOfAny, protowire.BytesType), body))
+	return protoscan.Last(out, edit.ValueOfAny), r.notes
 }
 
 // resources is the number of a response's resources, and of what a Resource
