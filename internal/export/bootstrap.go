@@ -3,8 +3,7 @@ package export
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +21,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
+// mostPast is how many bytes are remembered of clients that left.
+const mostPast = 1 << 30
+
 // bootstrap writes what a client accepted last as the bootstrap of an Envoy that
 // asks nobody.
 func (x *Export) bootstrap(ctx context.Context) error {
@@ -32,8 +34,8 @@ func (x *Export) bootstrap(ctx context.Context) error {
 	pairs, total := standin.New(), 0
 	of.Pair = pairs.Pair
 	var notes []string
-	for _, all := range of.Resources {
-		for _, r := range all {
+	for _, typ := range standalone.Types() {
+		for _, r := range of.Resources[typ] {
 			total++
 			body, said := pairs.RenewResource(r.TypeURL, r.Body)
 			r.Body, notes = body, append(notes, said...)
@@ -71,25 +73,23 @@ func (x *Export) accepted(ctx context.Context) (*standalone.Client, string, erro
 	}
 	defer src.Close()
 	x.lean()
-	observer := premise.Observe(src)
-	line := x.Reading(src)
 	masked := src.Header().Masked || src.Script
-	for {
-		e, err := observer.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			line.End()
-			return nil, "", input.Unreadable(err)
-		}
+	observer := premise.Observe(nil)
+	account := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: mostPast})
+	err = x.Each(ctx, src, &input.Staying{Stepper: account}, func(e *session.Entry, _ *check.Change) error {
+		observer.See(e)
 		x.last = e.Seq
-		line.Advance()
-	}
-	line.End()
-	id, err := input.OneClient(observer.Engine().Status(), x.Client)
+		return nil
+	})
 	if err != nil {
 		return nil, "", err
+	}
+	id, err := input.OneClient(account.Status(), x.Client)
+	if err != nil {
+		return nil, "", err
+	}
+	if account.Memory().Forgotten > 0 {
+		x.Warn("%s has more clients than can be remembered", x.Name)
 	}
 	before, _ := observer.Client(id)
 	if before.GRPC {
@@ -103,7 +103,7 @@ func (x *Export) accepted(ctx context.Context) (*standalone.Client, string, erro
 		of.Clusters = append(of.Clusters, c.Name)
 	}
 	wanted := map[session.Seq][]engine.Held{}
-	for h := range observer.Engine().Held(id) {
+	for h := range account.Held(id) {
 		wanted[h.Seq] = append(wanted[h.Seq], h)
 	}
 	var others []string
@@ -137,8 +137,8 @@ func (x *Export) accepted(ctx context.Context) (*standalone.Client, string, erro
 	for _, typ := range others {
 		x.Warn("%s has no place in a bootstrap: it is left out", typ)
 	}
-	for _, all := range wanted {
-		for _, h := range all {
+	for _, seq := range slices.Sorted(maps.Keys(wanted)) {
+		for _, h := range wanted[seq] {
 			if !found[h] {
 				x.Warn("%s %q is not in the recording any more: it is left out", h.Type, h.Name)
 			}

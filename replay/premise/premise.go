@@ -37,7 +37,7 @@ func Observe(src replay.Source) *Observer {
 func (o *Observer) Next(ctx context.Context) (session.Entry, error) {
 	e, err := o.src.Next(ctx)
 	if err == nil {
-		o.step(&e)
+		o.See(&e)
 	}
 	return e, err
 }
@@ -72,7 +72,8 @@ type use struct {
 
 func (u use) and(v use) use { return use{u.proven || v.proven, u.service || v.service} }
 
-func (o *Observer) step(e *session.Entry) {
+// See looks at an entry that does not come from the source.
+func (o *Observer) See(e *session.Entry) {
 	c := o.engine.Step(e)
 	if c.Sub == nil || c.Message == nil || !c.Stream.Discovery() {
 		return
@@ -209,9 +210,6 @@ func nodeOf(data []byte, delta bool) []byte {
 	})
 	return doc.Compact()
 }
-
-// Engine is the account that is asked. Nobody else may let it take entries.
-func (o *Observer) Engine() *engine.Engine { return o.engine }
 
 // Client is what a client took for granted, by its node id. That it speaks v2,
 // which no client of today does, is told beside it.
