@@ -186,28 +186,30 @@ func TestStandaloneServesTheSame(t *testing.T) {
 }
 
 // What came by types of its own has its place, too: scopes, the configuration of a
-// filter, runtime values, virtual hosts and clusters on demand.
+// filter, runtime values, virtual hosts on demand. The backends of these recordings are
+// not there any more.
 func TestStandaloneSide(t *testing.T) {
 	t.Parallel()
-	t.Run("side", func(t *testing.T) {
-		t.Parallel()
-		e := standalone(t, recordSide(t))
-		url := e.url(t, "scoped")
-		if got := answered(t, url, "any.example", "from the backend", "x-scope", "blue").Get("x-stamp"); got != "two" {
-			t.Errorf("the filter's header is %q", got)
+	e := standalone(t, filepath.Join(sessionsDir, "envoy-delta-side.xdsp"))
+	url := e.url(t, "scoped")
+	for scope, want := range map[string]int{"blue": http.StatusServiceUnavailable, "red": http.StatusNotFound} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if body, _, err := once(t.Context(), url, "any.example", "x-scope", "red"); err != nil || body == "direct" {
-			t.Errorf("the scope that was taken back answers %q, %v", body, err)
+		r.Header.Set("X-Scope", scope)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if body, err := get("http://" + e.admin + "/runtime"); err != nil || !slices.Contains(runtimeValues(body), "two") {
-			t.Errorf("the runtime is %s, %v", body, err)
+		answer.Body.Close()
+		if stamp := answer.Header.Get("X-Stamp"); answer.StatusCode != want || want == http.StatusServiceUnavailable && stamp != "two" {
+			t.Errorf("scope %s: %s, the filter's header is %q", scope, answer.Status, stamp)
 		}
-	})
-	t.Run("on demand", func(t *testing.T) {
-		t.Parallel()
-		e := standalone(t, recordOnDemand(t))
-		url := e.url(t, "ingress")
-		answered(t, url, "lazy.example", "two")
-		answered(t, url, "header.example", "from the backend", "x-cluster", "lazy")
-	})
+	}
+	if body, err := get("http://" + e.admin + "/runtime"); err != nil || !slices.Contains(runtimeValues(body), "two") {
+		t.Errorf("the runtime is %s, %v", body, err)
+	}
+	e = standalone(t, filepath.Join(sessionsDir, "envoy-delta-on-demand.xdsp"))
+	answered(t, e.url(t, "ingress"), "lazy.example", "two")
 }

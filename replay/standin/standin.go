@@ -73,11 +73,16 @@ func (k *Maker) Renew(response []byte, delta bool) ([]byte, []string) {
 	return out, r.notes
 }
 
-// RenewResource is Renew for the value of one resource.
+// RenewResource is Renew for the value of one resource. In one that is in JSON masks
+// stay.
 func (k *Maker) RenewResource(typeURL string, body []byte) ([]byte, []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r := &renewal{Maker: k}
+	if len(body) > 0 && body[0] == '{' {
+		r.left(body, place{resource: "a resource in JSON", path: "some field", of: xds.TypeName(typeURL)})
+		return body, r.notes
+	}
 	of := edit.AppendString(nil, edit.TypeOfAny, typeURL)
 	out := r.any(protowire.AppendBytes(protowire.AppendTag(of, edit.ValueOfAny, protowire.BytesType), body))
 	return protoscan.Last(out, edit.ValueOfAny), r.notes

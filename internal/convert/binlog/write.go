@@ -92,7 +92,7 @@ func (w *Writer) lose(e *session.Entry) {
 	name := e.Kind.String()
 	what := kind{"entry of kind " + name, "entries of kind " + name}
 	if e.Stream != 0 {
-		what = kind{"entry of a stream that is no call of gRPC, or has no beginning", "entries of streams that are no calls of gRPC, or have no beginning"}
+		what = kind{"entry of a stream that is no call of gRPC, has not begun, or is over", "entries of streams that are no calls of gRPC, have not begun, or are over"}
 	}
 	w.lost[what]++
 }

@@ -95,7 +95,7 @@ func (m *maker) note(format string, args ...any) {
 func (m *maker) read(typ string, all []*decode.Resource) {
 	m.has[typ] = map[string]*document.Tree{}
 	for _, r := range all {
-		doc := document.Any(r.TypeURL, r.Body)
+		doc := r.Decode()
 		at := doc.Root
 		at.Members = without(at.Members, "@type")
 		m.known(&at, typ+" "+r.Name)

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -112,9 +113,12 @@ func sent(d *configdump.Dump, file string, at time.Time, done *Result) (out []se
 	if d.By != configdump.ByIstiod {
 		return nil
 	}
+	version := "" // of the push, which some lists have beside their resources
+	for i := range d.Resources {
+		version = cmp.Or(version, d.Resources[i].Version)
+	}
 	for _, typ := range []string{"CDS", "EDS", "LDS", "RDS", "SRDS", "SDS", "ECDS"} {
 		var body []byte
-		version := ""
 		for i := range d.Resources {
 			r := &d.Resources[i]
 			switch {
@@ -122,7 +126,6 @@ func sent(d *configdump.Dump, file string, at time.Time, done *Result) (out []se
 			case r.Body == nil:
 				done.Notes = append(done.Notes, fmt.Sprintf("%s %q cannot be read, and is left out", r.Type, r.Name))
 			default:
-				version = r.Version
 				of := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), r.TypeURL)
 				of = protowire.AppendBytes(protowire.AppendTag(of, 2, protowire.BytesType), r.Body)
 				body = protowire.AppendBytes(protowire.AppendTag(body, 2, protowire.BytesType), of)
