@@ -28,8 +28,9 @@ and says so; --type chooses.
 With two SEQ it compares two messages, apart from their versions and nonces.
 With two recordings A and B it compares what each client, by node id, accepted
 last in one and in the other; NAME says of which resource to show the content.
-With a file that Envoy's /config_dump gave (?include_eds for endpoints, too) it
-compares what the client accepted last with what its Envoy holds.
+With a file that Envoy's /config_dump gave (?include_eds for endpoints, too), or
+an answer of CSDS in JSON, it compares what the client accepted last with what it
+holds. Of istiod's /debug/config_dump it says what istiod would send now.
 
 The comparison knows what xDS means: the order of endpoints, domains or matchers
 makes no difference, that of routes and filters does, and elements are found
@@ -43,7 +44,7 @@ says that it is a NAME whatever it looks like.`
 func newDiff(a *cli) *cobra.Command {
 	f, name, exitCode := &compare.Comparison{Output: "text"}, "", false
 	cmd := a.command(&cobra.Command{
-		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | SOURCE DUMP.json",
+		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | SOURCE STATE.json [CLIENT]",
 		Short: "Print what changed in a resource, between messages or sessions",
 		Long:  diffLong,
 		Example: `# What was rejected, against what was accepted last
@@ -60,7 +61,7 @@ xdsproxy diff good.xdsp bad.xdsp --all
 
 # Does this Envoy hold what it accepted?
 curl -s 'localhost:9901/config_dump?include_eds' >dump.json
-xdsproxy diff session.xdsp dump.json --client gw-0`,
+xdsproxy diff session.xdsp dump.json gw-0`,
 		ValidArgsFunction: a.completeDiff,
 	}, func(cmd *cobra.Command, args []string) error {
 		if name != "" {
@@ -102,7 +103,13 @@ func diffForms(ctx context.Context, f *compare.Comparison, args []string, named 
 	case len(args) == 1:
 		return misused("diff needs the NAME of a resource, two SEQs, or another recording").
 			Hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
-	case len(args) == 2 && !named && compare.IsConfigDump(args[1]):
+	case (len(args) == 2 || len(args) == 3) && !named && compare.IsState(args[1]):
+		if len(args) == 3 {
+			if f.Client != "" {
+				return misused("the client is said twice: %q and --client %s", args[2], f.Client)
+			}
+			f.Client = args[2]
+		}
 		return f.ConfigDump(ctx, args[0], args[1])
 	case len(args) > 3, len(args) == 3 && !numbers && !sessions:
 		return misused("diff takes a SOURCE and a NAME, a SOURCE and two SEQs, or two recordings, but got %q", strings.Join(args, " "))

@@ -96,6 +96,7 @@ xdsproxy replay edited.xdsp -- envoy`,
 	cmd.Flags().BoolVar(&x.Mask, "mask", false, "mask secrets that were recorded in the clear")
 	cmd.Flags().BoolVar(&x.Pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names and addresses")
 	cmd.Flags().Var(settings.NewText(&x.KeyFile, "FILE"), "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
+	cmd.Flags().Var(settings.NewText(&x.Client, "CLIENT"), "client", "whose bootstrap: a node id, or a part of one that fits only one client")
 	cmd.Flags().BoolVar(&x.Repairing, "repair", false, "copy what is readable, and leave out what is damaged")
 	a.useGroups(cmd, settings.GroupTypes)
 	return cmd

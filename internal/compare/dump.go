@@ -19,8 +19,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// IsConfigDump says whether a file begins as the dump of an Envoy does.
-func IsConfigDump(name string) bool {
+// IsState says whether a file begins as the dump of an Envoy does, or an answer of
+// CSDS in JSON.
+func IsState(name string) bool {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
@@ -29,8 +30,8 @@ func IsConfigDump(name string) bool {
 		return false
 	}
 	defer f.Close()
-	head, _ := io.ReadAll(io.LimitReader(f, 1024))
-	return configdump.Is(head)
+	head, _ := io.ReadAll(io.LimitReader(f, 64<<10))
+	return configdump.Is(head) || configdump.IsStatus(head)
 }
 
 // ConfigDump holds what a client accepted in a session against a dump of it.
@@ -42,9 +43,13 @@ func (c *Comparison) ConfigDump(ctx context.Context, source, name string) error 
 	if err != nil {
 		return console.Failed("%w", err)
 	}
-	dump, err := configdump.Read(data)
+	all, err := configdump.ReadAll(data)
 	if err != nil {
 		return console.Failed("%q: %w", name, err)
+	}
+	dump, err := c.oneDump(all, name)
+	if err != nil {
+		return err
 	}
 	out, err := c.Dump(ctx, source, time.Time{}, dump, name, c.Client)
 	if err != nil {
@@ -65,6 +70,26 @@ func (c *Comparison) ConfigDump(ctx context.Context, source, name string) error 
 	return c.Show(c.Output, out, func() string { return out.Text(c.Style(), c.Context) })
 }
 
+// oneDump is what is said of the client that was asked for. Where it is said of one
+// only, that is the one.
+func (c *Comparison) oneDump(all []*configdump.Dump, name string) (*configdump.Dump, error) {
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	var clients []engine.ClientStatus
+	for _, d := range all {
+		clients = append(clients, engine.ClientStatus{Client: d.Node})
+	}
+	if len(all) == 0 {
+		return nil, console.Failed("%q has nothing of any client", name)
+	}
+	id, err := input.OneClient(clients, c.Client)
+	if err != nil {
+		return nil, err
+	}
+	return all[slices.IndexFunc(all, func(d *configdump.Dump) bool { return d.Node == id })], nil
+}
+
 // Dump reads a session, up to a moment if one is given, and compares. asked
 // names the client; "" is the one with the node id of the dump, or the only one.
 func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, dump *configdump.Dump, name, asked string) (*render.HeldDiff, error) {
@@ -75,7 +100,7 @@ func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 	sent := map[string]map[compare.Name]bool{} // by client, of those that are held
 	origins := made{}
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30, Types: c.Types})
-	if err := c.through(ctx, source, &staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
+	if err := c.through(ctx, source, &input.Staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
 		if !until.IsZero() && e.Time.After(until) {
 			return input.ErrEnough
 		}
@@ -144,33 +169,4 @@ func (c *Comparison) through(ctx context.Context, source string, step input.Step
 	defer src.Close()
 	heap.Lean()
 	return c.Each(ctx, src, step, v)
-}
-
-// staying holds back how streams end until somebody speaks again. An Envoy that
-// said what it holds was there: how it left at the end of the session does not
-// count.
-type staying struct {
-	input.Stepper
-	ends []session.Entry
-}
-
-// maxEnds bounds what is held back.
-const maxEnds = 1 << 16
-
-func (s *staying) Step(e *session.Entry) check.Change {
-	switch e.Kind {
-	case session.KindTrailer, session.KindCancel, session.KindHalfClose, session.KindGoAway, session.KindDisconnect:
-		if len(s.ends) < maxEnds {
-			s.ends = append(s.ends, *e)
-			return check.Change{}
-		}
-	case session.KindConnect, session.KindOpen, session.KindMessage:
-	default:
-		return s.Stepper.Step(e)
-	}
-	for i := range s.ends {
-		s.Stepper.Step(&s.ends[i])
-	}
-	s.ends = s.ends[:0]
-	return s.Stepper.Step(e)
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
-// Dump is what one Envoy holds.
+// Dump is what one client holds.
 type Dump struct {
+	By Teller
 	// Node is the id of its node, "" if the dump does not have the bootstrap.
 	Node      string
 	Resources []Resource
@@ -17,6 +18,24 @@ type Dump struct {
 
 	types   []string         // that the dump has a section of
 	sources map[string]State // by the name of endpoints that a cluster asks for, the best state of such a cluster
+}
+
+// Teller is who says what a dump has.
+type Teller uint8
+
+// They are an Envoy at its admin endpoint, a client by CSDS, and istiod, which says
+// what it would send to a client now, whatever that holds.
+const (
+	ByEnvoy Teller = iota
+	ByCSDS
+	ByIstiod
+)
+
+// has notes that the dump tells of a type.
+func (d *Dump) has(typ string) {
+	if !d.Has(typ) {
+		d.types = append(d.types, typ)
+	}
 }
 
 // State is where Envoy stands with a resource.
@@ -31,6 +50,13 @@ const (
 	Draining = decode.HeldDraining
 	Failed   = decode.HeldFailed
 	Static   = decode.HeldStatic
+)
+
+// Of CSDS alone there are those, too, that it was told of and has not.
+const (
+	Gone    = decode.HeldGone
+	Timeout = decode.HeldTimeout
+	Unknown = decode.HeldUnknown
 )
 
 // Resource is one resource in one state. A name may be there in several, and in

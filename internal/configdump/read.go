@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,23 +37,29 @@ func Read(data []byte) (*Dump, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("it is longer than %d MiB", MaxBytes>>20)
 	}
+	r, err := read(data)
+	if err != nil {
+		return nil, err
+	}
+	return r.dump, nil
+}
+
+// read returns what is before an error, too.
+func read(data []byte) (*reader, error) {
 	if !Is(data) {
 		return nil, errors.New(`it is no config_dump: that is an object with "configs"`)
 	}
 	r := &reader{in: inspect.New(nil), dump: &Dump{sources: map[string]State{}}}
-	if err := r.read(data); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("it ends in the middle")
-		}
-		return nil, err
-	}
+	err := r.read(data)
 	r.finish()
-	return r.dump, nil
+	return r, inMiddle(err)
 }
 
 type reader struct {
 	in   *inspect.Inspector
 	dump *Dump
+	// begun says that there is a section for the bootstrap, and said that it has one.
+	begun, said bool
 }
 
 // read goes through the text once, and holds no more of it apart than one
@@ -87,9 +92,10 @@ func (r *reader) section(d *json.Decoder) error {
 			typ, is := sections[name]
 			if !is {
 				r.note("%s is not read", clip(name))
-			} else if typ != "" && !r.dump.Has(typ) {
-				r.dump.types = append(r.dump.types, typ)
+			} else if typ != "" {
+				r.dump.has(typ)
 			}
+			r.begun = r.begun || name == "BootstrapConfigDump"
 			known = true
 			return nil
 		}
@@ -98,12 +104,17 @@ func (r *reader) section(d *json.Decoder) error {
 			if err := lax(d, &b); err != nil {
 				return err
 			}
-			r.dump.Node = clip(b.Node.ID)
+			r.dump.Node, r.said = clip(b.Node.ID), true
 			return nil
 		}
 		of, is := lists[key]
 		if !is {
-			return skip(d)
+			var raw json.RawMessage
+			err := d.Decode(&raw)
+			if len(raw) > 2 && raw[0] == '[' {
+				r.note("its %s are not read", clip(key))
+			}
+			return err
 		}
 		return list(d, func() error {
 			var raw json.RawMessage
@@ -137,6 +148,9 @@ type content struct {
 var lists = map[string]content{
 	"staticlisteners":           {"LDS", Static, "listener"},
 	"dynamiclisteners":          {"LDS", "", "listener"},
+	"dynamicactivelisteners":    {"LDS", Active, "listener"}, // of Envoys up to 1.12, as the next two
+	"dynamicwarminglisteners":   {"LDS", Warming, "listener"},
+	"dynamicdraininglisteners":  {"LDS", Draining, "listener"},
 	"staticclusters":            {"CDS", Static, "cluster"},
 	"dynamicactiveclusters":     {"CDS", Active, "cluster"},
 	"dynamicwarmingclusters":    {"CDS", Warming, "cluster"},
@@ -250,6 +264,9 @@ func (r *reader) source(f *inspect.Facts, s State) {
 }
 
 func (r *reader) finish() {
+	if r.begun && !r.said { // every Envoy has a bootstrap
+		r.dump.By = ByIstiod
+	}
 	for i := range r.dump.Resources {
 		res := &r.dump.Resources[i]
 		res.Derived = res.Type == "EDS" && r.dump.Has("CDS") && r.dump.sources[res.Name] == ""

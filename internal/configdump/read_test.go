@@ -153,7 +153,7 @@ func TestReadStates(t *testing.T) {
 	if !d.Warming() || d.Source("one") != Warming || d.Source("three") != "" {
 		t.Errorf("sources are %v", d.sources)
 	}
-	if said := strings.Join(d.Notes, "; "); said != "an entry of LDS is no object; WorldConfigDump is not read" {
+	if said := strings.Join(d.Notes, "; "); said != "an entry of LDS is no object; its newinsomeversion are not read; WorldConfigDump is not read" {
 		t.Errorf("it says %q", said)
 	}
 }

@@ -1,25 +1,29 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// Form names a form of text.
+// Form names a form.
 type Form string
 
 // The forms. CSV, JSONL and YAML have one piece an entry; Mermaid is a sequence
-// diagram, Markdown a report for a bug tracker.
+// diagram, Markdown a report for a bug tracker, BinaryLog what gRPC writes of its
+// calls.
 const (
-	CSV      Form = "csv"
-	JSONL    Form = "jsonl"
-	YAML     Form = "yaml"
-	Mermaid  Form = "mermaid"
-	Markdown Form = "md"
+	CSV       Form = "csv"
+	JSONL     Form = "jsonl"
+	YAML      Form = "yaml"
+	Mermaid   Form = "mermaid"
+	Markdown  Form = "md"
+	BinaryLog Form = "binarylog"
 )
 
 // Options say what a form may tell beside the entries.
@@ -50,6 +54,8 @@ func Write(w io.Writer, form Form, walk Walk, o Options) (Result, error) {
 		out = newYAML(w, o)
 	case Mermaid:
 		out = newMermaid(w, &done)
+	case BinaryLog:
+		out = newBinaryLog(w, &done)
 	case Markdown:
 		return writeReport(w, walk, o.Report)
 	default:
@@ -86,6 +92,26 @@ func newJSONL(w io.Writer, o Options) *writer {
 			return err
 		},
 		end: func() error { return nil },
+	}
+}
+
+// newBinaryLog writes what a server of gRPC would have logged.
+func newBinaryLog(w io.Writer, done *Result) *writer {
+	to := binlog.NewWriter(w)
+	return &writer{
+		visit: func(e *session.Entry, _ *check.Change, chosen bool) error {
+			if !chosen && e.Kind != session.KindConnect && e.Kind != session.KindOpen { // without which no other has a place
+				return nil
+			}
+			return to.Add(e)
+		},
+		end: func() error {
+			if done.Lost = to.Lost(); to.Written == 0 && done.Entries > 0 {
+				return errors.New("nothing of it is a call of gRPC: a binary log would be empty")
+			}
+			done.Entries = min(done.Entries, to.Written)
+			return nil
+		},
 	}
 }
 

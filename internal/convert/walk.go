@@ -23,6 +23,8 @@ type Result struct {
 	Messages, Masked uint64
 	// Large are messages that should be in a report, and are too large for one.
 	Large []session.Seq
+	// Lost says what the form has no place for, by number and kind.
+	Lost  []string
 	Bytes int64
 }
 

@@ -22,10 +22,11 @@ const (
 	formScript    = "script"
 	formPage      = "html"
 	formFolder    = "dir" // it can be edited
+	formBootstrap = "bootstrap"
 )
 
 // Forms are all that can be asked for.
-var Forms = []string{FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder}
+var Forms = []string{FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder, string(convert.BinaryLog), formBootstrap}
 
 // formsByEnding are those that the name of a file asks for.
 var formsByEnding = []struct{ ending, form string }{
@@ -71,6 +72,7 @@ type Export struct {
 	Pseudonymous             bool
 	KeyFile                  string
 	Embed                    bool         // the descriptors that are known, in a recording that is written
+	Client                   string       // whose bootstrap it is
 	Private                  Private      // not nil: names are hidden
 	Inside                   bool         // a process that has other things to do
 	beside                   *notes.Notes // what people left beside the source
@@ -100,7 +102,7 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 	case x.Pseudonymous && !recording && x.Filter != "":
 		return console.Misused("--pseudonyms with --filter writes a recording: the filter has the names, and the copy has not").
 			Hint("cut the part out first: xdsproxy export %s --pseudonyms --filter FILTER -w part.xdsp", console.ShellWord(x.Name))
-	case (x.Form == formScript || x.Form == formFolder) && (part || x.Mask):
+	case (x.Form == formScript || x.Form == formFolder || x.Form == formBootstrap) && (part || x.Mask):
 		return console.Misused("-o %s writes the whole conversation", x.Form).
 			Hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", console.ShellWord(x.Name))
 	case x.Bare && !recording:
@@ -111,6 +113,8 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 		return console.Misused("--no-context without --seq or --filter: every entry is chosen")
 	case x.Form == formScript && !x.Pseudonymous:
 		return x.script(ctx)
+	case x.Client != "" && x.Form != formBootstrap:
+		return console.Misused("--client says whose bootstrap -o bootstrap writes").Hint("--filter client:%s chooses entries", console.ShellWord(x.Client))
 	case x.Form == formFolder && (x.Path == "" || x.Path == "-"):
 		return console.Misused("-o dir needs -w DIR: where is the folder to go?")
 	case x.Form == formFolder:
@@ -120,7 +124,7 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 	case recording && (x.Path == "" || x.Path == "-"):
 		return console.Misused("a recording needs -w FILE: where is it to go?").
 			Hint("text goes to standard output: -o %s", strings.Join(Forms[1:len(Forms)-1], ", -o "))
-	case x.Name == "-" && (recording || x.report() || x.Pseudonymous):
+	case x.Name == "-" && (recording || x.report() || x.Pseudonymous || x.Form == formBootstrap):
 		return console.Misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.Form).
 			Hint("write it to a file first")
 	}
@@ -136,6 +140,8 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 		return x.pseudonyms(ctx)
 	case recording:
 		return x.cut(ctx)
+	case x.Form == formBootstrap:
+		return x.bootstrap(ctx)
 	}
 	return x.text(ctx)
 }

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/convert/grpcdump"
+	"github.com/xdsproxy/xdsproxy/internal/convert/state"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -41,21 +44,26 @@ type imported struct {
 
 // foreigns are the forms, in the order in which they are tried. The last is
 // taken where no other is.
-func foreigns() []foreign {
+func foreigns(of state.File) []foreign {
 	return []foreign{
+		{"a config_dump, or an answer of CSDS", state.Is, readState(of)},
+		{"a dump of grpc-dump", grpcdump.Is, readGRPCDump},
 		{"a binary log of gRPC", func([]byte) bool { return true }, readBinaryLog},
 	}
 }
 
 // ImportFile makes a recording of a file of another program.
 func ImportFile(c *console.Console, name, path string) error {
-	in := c.Stdin
+	in, of := c.Stdin, state.File{Name: filepath.Base(name)}
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
 			return console.Failed("cannot read the file: %w", err)
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err == nil {
+			of.Time = info.ModTime()
+		}
 		in = f
 	} else if console.IsTerminal(c.Stdin) {
 		return console.Misused("standard input is a terminal, not a file")
@@ -68,7 +76,7 @@ func ImportFile(c *console.Console, name, path string) error {
 		return notImported(name, err)
 	}
 	var form foreign
-	for _, form = range foreigns() {
+	for _, form = range foreigns(of) {
 		if form.begins(head) {
 			break
 		}

@@ -280,6 +280,9 @@ func (x *Export) text(ctx context.Context) (err error) {
 		x.Say("%s too large for a report, and not shown in full; read the first of them with: xdsproxy show %s %d",
 			render.Count(n, "message is", "messages are"), console.ShellWord(x.Name), done.Large[0])
 	}
+	for _, what := range done.Lost {
+		x.Say("not in it: %s", what)
+	}
 	if file {
 		x.Say("wrote %s to %s", render.Count(done.Entries, "entry", "entries"), x.Path)
 		x.masks(&w, done, w.facts.Masked)

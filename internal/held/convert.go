@@ -58,7 +58,8 @@ func fromResource(r *configdump.Resource) item {
 		g.version, g.state, g.updated = "", nacked, time.Time{}
 		return g.item()
 	}
-	if r.Body != nil || r.State != configdump.Awaited {
+	absent := r.State == configdump.Awaited || r.State == configdump.Gone || r.State == configdump.Timeout || r.State == configdump.Unknown
+	if r.Body != nil || !absent {
 		g.configURL, g.config = g.typeURL, r.Body
 	}
 	switch r.State {
@@ -66,7 +67,11 @@ func fromResource(r *configdump.Resource) item {
 		g.state = requested
 	case configdump.Awaited:
 		g.state, g.configURL = requested, ""
-	case configdump.Draining:
+	case configdump.Timeout:
+		g.state = timeout
+	case configdump.Unknown:
+		g.state = unknown
+	case configdump.Draining, configdump.Gone:
 		g.state = doesNotExist
 	case configdump.Static:
 		g.state, g.static = acked, true

@@ -11,10 +11,12 @@ import (
 
 // States of envoy.admin.v3.ClientResourceStatus.
 const (
+	unknown      = 0
 	requested    = 1
 	doesNotExist = 2
 	acked        = 3
 	nacked       = 4
+	timeout      = 6
 )
 
 // Fields of ClientConfig.GenericXdsConfig.

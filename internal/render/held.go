@@ -19,6 +19,7 @@ type (
 		Schema    string         `json:"schema,omitempty"`
 		Session   string         `json:"session,omitempty"`
 		Dump      string         `json:"config_dump"`
+		By        string         `json:"by,omitempty"` // who says it, if not Envoy: csds, istiod
 		Client    string         `json:"client"`
 		Same      bool           `json:"same"`
 		Types     []HeldType     `json:"types"`
@@ -64,6 +65,12 @@ func NewHeldDiff(r *compare.Result, d *configdump.Dump, dump, client string) *He
 		Dump: dump, Client: client, Same: !r.Differs(), Types: []HeldType{}, Resources: []HeldResource{},
 		NotDumped: r.NotDumped, Notes: slices.Clone(d.Notes),
 	}
+	switch d.By {
+	case configdump.ByCSDS:
+		out.By = "csds"
+	case configdump.ByIstiod:
+		out.By = byIstiod
+	}
 	types := slices.Concat(slices.Collect(maps.Keys(r.Same)), slices.Collect(maps.Keys(r.Elsewhere)))
 	slices.SortFunc(types, func(a, b string) int { return cmp.Or(cmp.Compare(xds.Rank(a), xds.Rank(b)), strings.Compare(a, b)) })
 	for _, t := range slices.Compact(types) {
@@ -89,6 +96,9 @@ func NewHeldDiff(r *compare.Result, d *configdump.Dump, dump, client string) *He
 	return out
 }
 
+// byIstiod is what istiod says that it would send, which nobody holds.
+const byIstiod = "istiod"
+
 // Empty says that nothing was compared.
 func (d *HeldDiff) Empty() bool {
 	return len(d.Resources) == 0 && !slices.ContainsFunc(d.Types, func(t HeldType) bool { return t.Same > 0 })
@@ -108,7 +118,13 @@ func (d *HeldDiff) Text(s Style, context int) string {
 	if d.Session != "" {
 		from = " in " + Safe(d.Session)
 	}
-	fmt.Fprintf(&b, "%s\n%s\n", s.paint(bad, "- accepted: by "+name+from), s.paint(good, "+ held: "+Safe(d.Dump)))
+	held, differing, alike := "held", [2]string{"resource is not held as it was accepted", "resources are not held as they were accepted"}, [2]string{"resource is held as accepted", "resources are held as accepted"}
+	if d.By == byIstiod {
+		held = "istiod would send"
+		differing = [2]string{"resource is not as istiod would send it", "resources are not as istiod would send them"}
+		alike = [2]string{"resource is as istiod would send it", "resources are as istiod would send them"}
+	}
+	fmt.Fprintf(&b, "%s\n%s\n", s.paint(bad, "- accepted: by "+name+from), s.paint(good, "+ "+held+": "+Safe(d.Dump)))
 	same := 0
 	for _, t := range d.Types {
 		words := []string{}
@@ -131,11 +147,11 @@ func (d *HeldDiff) Text(s Style, context int) string {
 	}
 	switch {
 	case differ > 0:
-		fmt.Fprintf(&b, "\n%s\n", Count(differ, "resource is not held as it was accepted", "resources are not held as they were accepted"))
+		fmt.Fprintf(&b, "\n%s\n", Count(differ, differing[0], differing[1]))
 	case same == 0:
 		b.WriteString("\nnothing could be compared\n")
 	default:
-		fmt.Fprintf(&b, "\n%s held as accepted\n", Count(same, "resource is", "resources are"))
+		fmt.Fprintf(&b, "\n%s\n", Count(same, alike[0], alike[1]))
 	}
 	return b.String()
 }
@@ -148,7 +164,7 @@ func (d *HeldDiff) list(b *strings.Builder, s Style, context int, differences bo
 			continue
 		}
 		if n++; n <= maxHeld {
-			r.text(b, s, context)
+			r.text(b, s, context, d.By)
 		}
 	}
 	if n > maxHeld {
@@ -157,7 +173,7 @@ func (d *HeldDiff) list(b *strings.Builder, s Style, context int, differences bo
 	return n
 }
 
-func (r *HeldResource) text(b *strings.Builder, s Style, context int) {
+func (r *HeldResource) text(b *strings.Builder, s Style, context int, by string) {
 	sign, look := "!", warned
 	if !r.Difference {
 		sign, look = "i", plain
@@ -168,6 +184,11 @@ func (r *HeldResource) text(b *strings.Builder, s Style, context int) {
 		string(compare.Warming): "accepted, and still warming", string(compare.Differs): "held in another content than was accepted",
 		string(compare.Rejected): "rejected", string(compare.Partial): "held, though the response was rejected",
 		string(compare.Unknown): "not known", string(compare.Awaited): "asked for, and not received",
+	}
+	if by == byIstiod {
+		words[string(compare.NotSent)], words[string(compare.NotHeld)] = "istiod would send it, and never did", "accepted, and istiod would not send it"
+		words[string(compare.Removed)], words[string(compare.Kept)] = "taken back, and istiod would send it", "taken back, and istiod would send it"
+		words[string(compare.Differs)], words[string(compare.Partial)] = "istiod would send another content than was accepted", "rejected, and istiod would send the same"
 	}
 	where := ""
 	switch {

@@ -59,7 +59,7 @@ func (c *client) pollers(groups replay.Groups) (out []*poller, hangUp func()) {
 		topic := &replay.Topic{Key: of.Method.Type, Type: of.Method.Type, TypeURL: of.TypeURL}
 		out = append(out, &poller{
 			Polling: of, Member: groups.Join(of.Stream), client: c, row: of.Row(), topic: topic,
-			role: &role{Stream: of.Stream, client: c}, contents: newContents(inspect.New(), of.Whole),
+			role: &role{Stream: of.Stream, client: c}, contents: newContents(inspect.New(c.o.Types), of.Whole),
 			told: map[string]bool{},
 			http: &http.Client{Transport: transports[of.HTTP1], CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		})

@@ -45,7 +45,7 @@ func Observe(src replay.Source) *Observer {
 func (o *Observer) Next(ctx context.Context) (session.Entry, error) {
 	e, err := o.src.Next(ctx)
 	if err == nil {
-		o.step(&e)
+		o.See(&e)
 	}
 	return e, err
 }
@@ -81,7 +81,8 @@ type use struct {
 
 func (u use) and(v use) use { return use{u.proven || v.proven, u.service || v.service} }
 
-func (o *Observer) step(e *session.Entry) {
+// See looks at an entry that does not come from the source.
+func (o *Observer) See(e *session.Entry) {
 	c := o.engine.Step(e)
 	if c.Variant == xds.VariantREST {
 		o.poll(e, &c)

@@ -22,10 +22,10 @@ func observed(t *testing.T, text string, more ...session.Entry) *Observer {
 	}
 	o := Observe(nil)
 	for e := range s.Entries() {
-		o.step(&e)
+		o.See(&e)
 	}
 	for i := range more {
-		o.step(&more[i])
+		o.See(&more[i])
 	}
 	return o
 }

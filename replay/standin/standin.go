@@ -25,6 +25,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/replay/edit"
 )
 
 const (
@@ -70,6 +71,21 @@ func (k *Maker) Renew(response []byte, delta bool) ([]byte, []string) {
 		return response, nil
 	}
 	return out, r.notes
+}
+
+// RenewResource is Renew for the value of one resource. In one that is in JSON masks
+// stay.
+func (k *Maker) RenewResource(typeURL string, body []byte) ([]byte, []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := &renewal{Maker: k}
+	if len(body) > 0 && body[0] == '{' {
+		r.left(body, place{resource: "a resource in JSON", path: "some field", of: xds.TypeName(typeURL)})
+		return body, r.notes
+	}
+	of := edit.AppendString(nil, edit.TypeOfAny, typeURL)
+	out := r.any(protowire.AppendBytes(protowire.AppendTag(of, edit.ValueOfAny, protowire.BytesType), body))
+	return protoscan.Last(out, edit.ValueOfAny), r.notes
 }
 
 // resources is the number of a response's resources, and of what a Resource
@@ -201,7 +217,7 @@ func (r *renewal) walk(m protoreflect.Message, at place, depth int) (changed boo
 // left tells of a mask that is sent as it is.
 func (r *renewal) left(text []byte, at place) {
 	if bytes.Contains(text, []byte(MaskHead)) {
-		r.note("%s has a mask in the place of a secret, in %s of %s: it is sent as it is, and a client that checks its format rejects it", at.resource, bounded(at.path), at.of)
+		r.note("%s has a mask in the place of a secret, in %s of %s: it stays, and a client that checks its format rejects it", at.resource, bounded(at.path), at.of)
 	}
 }
 
@@ -271,7 +287,7 @@ func (r *renewal) users(m protoreflect.Message, at place) bool {
 	}
 	sum := sha1.Sum(mask)
 	fill(m, "users", []byte("replay:{SHA}"+base64.StdEncoding.EncodeToString(sum[:])))
-	r.note("%s has a mask in the place of a secret, in users of %s: a list of one user, whose password nobody knows, is sent instead", at.resource, at.of)
+	r.note("%s has a mask in the place of a secret, in users of %s: a list of one user, whose password nobody knows, takes its place", at.resource, at.of)
 	return true
 }
 
@@ -288,20 +304,14 @@ func (r *renewal) certificate(m protoreflect.Message, at place) bool {
 	if pair == nil {
 		var err error
 		var said string
-		if r.issuer == nil {
-			r.issuer, err = newIssuer()
-		}
-		if err == nil {
-			pair, said, err = r.issuer.newPair(chain, at.name)
-		}
-		if err != nil {
+		if pair, said, err = r.newPair(chain, at.name); err != nil {
 			r.note("the private key of %q in %s is masked, and no fresh one could be made: %v", bounded(at.name), at.resource, err)
 			return false
 		}
 		if len(r.made) < maxPairs {
 			r.made[string(mask)] = pair
 		}
-		r.note("the private key of %q in %s is masked: a fresh one is sent, with a certificate %s; it is signed by %q, which no recorded validation context trusts", bounded(at.name), at.resource, said, issuerName)
+		r.note("the private key of %q in %s is masked: a fresh one takes its place, with a certificate %s; it is signed by %q, which no recorded validation context trusts", bounded(at.name), at.resource, said, issuerName)
 	}
 	fill(m, "certificate_chain", pair.chain)
 	fill(m, "private_key", pair.key)
@@ -311,6 +321,28 @@ func (r *renewal) certificate(m protoreflect.Message, at place) bool {
 		}
 	}
 	return true
+}
+
+// Pair makes a certificate and its key, in PEM, in the place of one of which only the
+// name is known.
+func (k *Maker) Pair(name string) (chain, key []byte, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	pair, _, err := k.newPair(nil, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pair.chain, pair.key, nil
+}
+
+// newPair makes a pair for a recorded chain; said tells of whom it is.
+func (k *Maker) newPair(chain []byte, name string) (pair *keyPair, said string, err error) {
+	if k.issuer == nil {
+		if k.issuer, err = newIssuer(); err != nil {
+			return nil, "", err
+		}
+	}
+	return k.issuer.newPair(chain, name)
 }
 
 func isMask(b []byte) bool {
