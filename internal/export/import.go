@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/convert/capture"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -43,6 +44,7 @@ type imported struct {
 // taken where no other is.
 func foreigns() []foreign {
 	return []foreign{
+		{"a capture of packets", capture.Begins, readCapture},
 		{"a binary log of gRPC", func([]byte) bool { return true }, readBinaryLog},
 	}
 }
@@ -62,7 +64,10 @@ func ImportFile(c *console.Console, name, path string) error {
 	} else {
 		in = c.Heedful(in)
 	}
-	r := bufio.NewReaderSize(in, sniffed)
+	far := &extent{in: in}
+	far.line = c.Progress("importing", name, func() (int64, uint64) { return far.read, far.entries })
+	defer far.line.End()
+	r := bufio.NewReaderSize(far, sniffed)
 	head, err := r.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return notImported(name, err)
@@ -84,8 +89,11 @@ func ImportFile(c *console.Console, name, path string) error {
 		if c.Ctx.Err() != nil {
 			return c.Ctx.Err()
 		}
+		far.entries++
+		far.line.Advance()
 		return to.Add(e)
 	})
+	far.line.End()
 	if to == nil {
 		switch {
 		case err != nil:
@@ -94,6 +102,9 @@ func ImportFile(c *console.Console, name, path string) error {
 			return console.Failed("%s is not %s: %w", name, form.name, done.damage).Hint("xdsproxy import --help says what it reads")
 		}
 		c.Say("%s has %s", name, done.none)
+		for _, s := range done.warned {
+			c.Warn("%s", s)
+		}
 		return nil
 	}
 	if err != nil {
@@ -120,6 +131,21 @@ func ImportFile(c *console.Console, name, path string) error {
 	}
 	c.Say("read it with: xdsproxy watch %s", console.ShellWord(path))
 	return nil
+}
+
+// extent is how far a file was read.
+type extent struct {
+	in      io.Reader
+	line    *console.Progress
+	read    int64
+	entries uint64
+}
+
+func (x *extent) Read(p []byte) (int, error) {
+	n, err := x.in.Read(p)
+	x.read += int64(n)
+	x.line.Advance()
+	return n, err
 }
 
 // notImported is an error of reading, or of writing what was read.
