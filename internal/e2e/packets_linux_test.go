@@ -54,7 +54,7 @@ func dump(t *testing.T, addr string, args ...string) *dumped {
 	}
 	t.Cleanup(func() { d.marker.Close() })
 	_, marker, _ := net.SplitHostPort(d.marker.Addr().String())
-	args = append(args, "-U", "--immediate-mode", "-w", d.file, "tcp port "+port+" or tcp port "+marker)
+	args = append(args, "-B", "32768", "-s", "66000", "-U", "--immediate-mode", "-w", d.file, "tcp port "+port+" or tcp port "+marker)
 	d.cmd = exec.Command(path, args...)
 	d.cmd.Stderr = d.stderr
 	if err := d.cmd.Start(); err != nil {
@@ -96,6 +96,7 @@ func (d *dumped) stop(t *testing.T) string {
 		t.Fatal(err)
 	}
 	<-d.exited
+	d.stderr.find(t, regexp.MustCompile(`^0 packets dropped by kernel`), d.exited)
 	return d.file
 }
 

@@ -17,9 +17,9 @@ func readCapture(in *bufio.Reader, emit func(*session.Entry) error) (imported, e
 		entries: done.Entries, messages: done.Messages,
 		none: fmt.Sprintf("no xDS: of its %s, none of %s of TCP speaks it", render.Count(done.Packets, "packet", "packets"),
 			render.Count(done.OtherConnections+done.TLS, "connection", "connections")),
-		said: []string{fmt.Sprintf("they are of %s of xDS on %s; %s of TCP left out",
+		said: []string{fmt.Sprintf("they are of %s of xDS on %s; %s left out",
 			render.Count(done.Streams, "stream", "streams"), render.Count(done.Connections, "connection", "connections"),
-			render.Count(done.OtherConnections+done.TLS, "other connection was", "other connections were"))},
+			render.Count(done.OtherConnections+done.TLS, "other connection of TCP was", "other connections of TCP were"))},
 	}
 	if damage, damaged := errors.AsType[*capture.FormatError](err); damaged {
 		to.damage, err = damage, nil
