@@ -22,10 +22,11 @@ const (
 	formScript    = "script"
 	formPage      = "html"
 	formFolder    = "dir" // it can be edited
+	formPackets   = "pcapng"
 )
 
 // Forms are all that can be asked for.
-var Forms = []string{FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder}
+var Forms = []string{FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formPackets, formFolder}
 
 // formsByEnding are those that the name of a file asks for.
 var formsByEnding = []struct{ ending, form string }{
@@ -38,6 +39,7 @@ var formsByEnding = []struct{ ending, form string }{
 	{"md", "md"},
 	{formPage, formPage},
 	{"xds", formScript},
+	{formPackets, formPackets},
 }
 
 // FormOf is the form that the name of a file asks for; a recording, if it has no
@@ -99,7 +101,7 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 	case x.Pseudonymous && !recording && x.Filter != "":
 		return console.Misused("--pseudonyms with --filter writes a recording: the filter has the names, and the copy has not").
 			Hint("cut the part out first: xdsproxy export %s --pseudonyms --filter FILTER -w part.xdsp", console.ShellWord(x.Name))
-	case (x.Form == formScript || x.Form == formFolder) && (part || x.Mask):
+	case (x.Form == formScript || x.Form == formFolder || x.Form == formPackets) && (part || x.Mask):
 		return console.Misused("-o %s writes the whole conversation", x.Form).
 			Hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", console.ShellWord(x.Name))
 	case x.Bare && !recording:
@@ -112,13 +114,17 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 		return x.script(ctx)
 	case x.Form == formFolder && (x.Path == "" || x.Path == "-"):
 		return console.Misused("-o dir needs -w DIR: where is the folder to go?")
-	case x.Form == formFolder:
+	case x.Form == formPackets && (x.Path == "" || x.Path == "-"):
+		return console.Misused("-o pcapng needs -w FILE: where is the capture to go?")
+	case x.Form == formFolder && !x.Pseudonymous:
 		return x.folder(ctx)
+	case x.Form == formPackets && !x.Pseudonymous:
+		return x.packets(ctx)
 	case x.Repairing:
 		return x.rescue(ctx)
 	case recording && (x.Path == "" || x.Path == "-"):
 		return console.Misused("a recording needs -w FILE: where is it to go?").
-			Hint("text goes to standard output: -o %s", strings.Join(Forms[1:len(Forms)-1], ", -o "))
+			Hint("text goes to standard output: -o %s", strings.Join(Forms[1:len(Forms)-2], ", -o "))
 	case x.Name == "-" && (recording || x.report() || x.Pseudonymous):
 		return console.Misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.Form).
 			Hint("write it to a file first")
