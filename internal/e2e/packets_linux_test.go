@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -100,13 +102,13 @@ func (d *dumped) stop(t *testing.T) string {
 	return d.file
 }
 
-// spoken are the entries of each direction of each stream, by the address of the
-// client: what a capture of its leg must have, too.
-func spoken(entries []session.Entry) map[string][]string {
+// spoken are the entries of each direction of each stream, by the address from which
+// the connection came: what a capture of that leg must have, too.
+func spoken(entries []session.Entry, from func(*session.Peer) string) map[string][]string {
 	clients, out := map[session.ConnID]string{}, map[string][]string{}
 	for _, e := range entries {
 		if e.Peer != nil {
-			clients[e.Conn] = e.Peer.Client
+			clients[e.Conn] = from(e.Peer)
 		}
 		text := fmt.Sprint(e.Kind, " ", e.Method, " ", e.Headers)
 		switch e.Kind {
@@ -130,6 +132,8 @@ func spoken(entries []session.Entry) map[string][]string {
 	}
 	return out
 }
+
+func ofClient(p *session.Peer) string { return p.Client }
 
 // What tcpdump has captured of the leg between a client and the proxy is, imported,
 // what the proxy has recorded of it.
@@ -163,11 +167,10 @@ func TestImportedCaptures(t *testing.T) {
 			x.story(t, c, p.addr)
 			p.stop(t)
 			packets := d.stop(t)
-			exec.Command("cp", packets, p.file, "/tmp/caps/").Run() // XXX
 			imported := filepath.Join(t.TempDir(), "imported.xdsp")
 			runProgram(t, "import", packets, "-w", imported)
 			recorded, got := p.entries(t), entriesOf(t, imported)
-			if diff := cmp.Diff(spoken(recorded), spoken(got)); diff != "" {
+			if diff := cmp.Diff(spoken(recorded, ofClient), spoken(got, ofClient)); diff != "" {
 				t.Errorf("the proxy has recorded what the capture has not (-), or the other way round (+):\n%.4000s", diff)
 			}
 			messages := func(of []session.Entry) int {
@@ -176,6 +179,121 @@ func TestImportedCaptures(t *testing.T) {
 			t.Logf("%d messages, of %d", messages(got), messages(recorded))
 			if messages(got) < 10 || factsOf(t, imported).Gaps != 0 {
 				t.Errorf("%d messages are imported, with gaps: %+v", messages(got), factsOf(t, imported))
+			}
+		})
+	}
+}
+
+// What tshark has decrypted of TLS can be imported, and what is in TLS still is said
+// to be unreadable.
+func TestImportedTLS(t *testing.T) {
+	t.Parallel()
+	systemTool(t, "tshark")
+	keys, err := os.Create(filepath.Join(t.TempDir(), "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	s := newSecured(t)
+	config := s.controlPlane()
+	config.KeyLogWriter = keys
+	c := startControlPlaneAs(t, "node", xdstest.Options{TLS: config})
+	p := startProxyWith(t, c.Addr(), setup{args: s.args(t, legs{server: true})})
+	d := dump(t, c.Addr(), "-i", "lo")
+	envoyStory(t, variants()[0], c, p.addr, comesBack)
+	p.stop(t)
+	packets := d.stop(t)
+
+	dir := t.TempDir()
+	none := filepath.Join(dir, "none.xdsp")
+	cmd := exec.Command(program(t), "import", packets, "-w", none)
+	cmd.Env = quietEnv(t)
+	said, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(said, []byte("has no xDS")) || !bytes.Contains(said, []byte("2 connections are in TLS and cannot be read")) {
+		t.Errorf("of what is in TLS import says: %s, %v", said, err)
+	}
+	decrypted, imported := filepath.Join(dir, "decrypted.pcapng"), filepath.Join(dir, "imported.xdsp")
+	documented(t, "-U", map[string]string{"leg.pcap": packets, "keys.txt": keys.Name(), "decrypted.pcapng": decrypted})
+	runProgram(t, "import", decrypted, "-w", imported)
+	ofProxy := func(p *session.Peer) string { return p.Local }
+	got := spoken(entriesOf(t, imported), ofClient)
+	if diff := cmp.Diff(spoken(p.entries(t), ofProxy), got); diff != "" || len(got) < 4 {
+		t.Errorf("the proxy has recorded what was decrypted otherwise:\n%.4000s", diff)
+	}
+}
+
+// documented runs the command of tshark in docs/formats.md in which there is a word,
+// with other names of files, and returns its output.
+func documented(t *testing.T, word string, names map[string]string) string {
+	t.Helper()
+	systemTool(t, "tshark")
+	docs, err := os.ReadFile("../../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^tshark (?:.*\\\n)*.*$`)
+	for _, command := range line.FindAllString(string(docs), -1) {
+		if !strings.Contains(command, word) {
+			continue
+		}
+		for from, to := range names {
+			command = strings.ReplaceAll(command, from, to)
+		}
+		cmd := exec.Command("sh", "-c", command)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, &stderr)
+		}
+		return string(out)
+	}
+	t.Fatalf("docs/formats.md has no command of tshark with %q", word)
+	return ""
+}
+
+// tshark takes apart what was exported, down to the fields of discovery messages,
+// and finds nothing wrong with it.
+func TestExportedCaptures(t *testing.T) {
+	protos, err := filepath.Abs("testdata/protos")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, service := range map[string]string{"envoy-sotw-nack": "DiscoveryResponse", "grpc-java-all-types": "DiscoveryResponse", "envoy-delta-nack": "DeltaDiscoveryResponse"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			recording, packets := filepath.Join(sessionsDir, name+".xdsp"), filepath.Join(t.TempDir(), "packets.pcapng")
+			runProgram(t, "export", recording, "-w", packets)
+			var want []string
+			server := ""
+			for _, e := range entriesOf(t, recording) {
+				if e.Peer != nil {
+					_, server, _ = net.SplitHostPort(e.Peer.Upstream)
+				}
+			}
+			for _, l := range (&proxy{file: recording}).watch(t) {
+				if l.What == "RESP" || l.What == "DELTA" {
+					want = append(want, l.TypeURL+"\t"+l.Nonce)
+				}
+			}
+			out := documented(t, "pbm.", map[string]string{
+				"leg.pcapng": packets, "/path/to/protos": protos, "18000": server, ".DiscoveryResponse": "." + service,
+			})
+			var got []string
+			for line := range strings.Lines(out) { // a packet may have several
+				types, nonces, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+				n := strings.Split(nonces, ",")
+				for i, one := range strings.Split(types, ",") {
+					got = append(got, one+"\t"+n[i])
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
+				t.Errorf("tshark finds other responses (+) than those that were recorded (-):\n%s", diff)
+			}
+			wrong, err := exec.Command("tshark", "-r", packets, "-d", "tcp.port=="+server+",http2", "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
+				"-Y", "_ws.malformed or _ws.expert.severity >= warn").Output()
+			if err != nil || len(wrong) > 0 {
+				t.Errorf("tshark warns (%v) of\n%s", err, wrong)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"container/list"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -39,6 +40,12 @@ type conn struct {
 
 // take takes a segment of one end.
 func (c *conn) take(from int, s *segment) {
+	if s.inOrder {
+		if c.flows[from].begun = true; !c.tls {
+			c.feed(from, s.data)
+		}
+		return
+	}
 	f, back := &c.flows[from], &c.flows[1-from]
 	seq := s.seq
 	if s.syn {
@@ -131,10 +138,12 @@ func (c *conn) listen(from int, p []byte) {
 		c.r.done.TLS++
 		return
 	}
-	begins := bytes.HasPrefix(p, []byte("PRI * HTTP/2.0\r\n"))
+	begins := bytes.HasPrefix(p, []byte(preface))
 	if c.client == nobody {
 		line, _, _ := bytes.Cut(p, []byte("\r\n"))
 		switch {
+		case settingsBegin(p): // a client sends the preface before (RFC 9113 3.4)
+			c.client, begins = 1-from, true
 		case begins || bytes.HasSuffix(line, []byte(" HTTP/1.1")):
 			c.client = from
 		case bytes.HasPrefix(p, []byte("HTTP/1.")):
@@ -147,6 +156,12 @@ func (c *conn) listen(from int, p []byte) {
 		return
 	}
 	c.views = []*view{newView(c, 0), newView(c, 1)}
+}
+
+// settingsBegin says whether p begins with SETTINGS that acknowledge none.
+func settingsBegin(p []byte) bool {
+	return len(p) >= 9 && p[3] == frameSettings && p[4] == 0 && binary.BigEndian.Uint32(p[5:]) == 0 &&
+		p[0] == 0 && binary.BigEndian.Uint16(p[1:])%6 == 0
 }
 
 // finish ends the connection: by an end that closed or reset it, or since the
@@ -187,9 +202,12 @@ func (c *conn) finish(by int, how string) {
 	c.over, c.views, c.early, c.streams = true, nil, nil, streams{}
 }
 
-// again says that a segment is of another connection of the same ports.
+// again says that a segment is of another connection with the same ports.
 func (c *conn) again(from int, s *segment) bool {
 	f := &c.flows[from]
+	if s.inOrder {
+		return f.begun && bytes.HasPrefix(s.data, []byte(preface))
+	}
 	if s.syn && !s.acks {
 		return f.begun && f.first != s.seq+1
 	}

@@ -13,6 +13,7 @@ type segment struct {
 	seq, ack            uint32
 	syn, fin, rst, acks bool
 	data                []byte // valid until the next packet
+	inOrder             bool   // it is what comes next, and has no number
 }
 
 // unread counts packets of which no segment was made.
@@ -26,6 +27,8 @@ type unread struct {
 func (u *unread) segmentOf(data []byte, link layers.LinkType, of gopacket.CaptureInfo) (s segment, ok bool) {
 	var first gopacket.Decoder = link
 	switch {
+	case link == linkExported:
+		return exported(data)
 	case link == layers.LinkTypeIPv4:
 		first = layers.LayerTypeIPv4
 	case link == layers.LinkTypeIPv6:
