@@ -269,6 +269,7 @@ type NoteCode string
 // The notes that are written today: by the proxy, and by people who look at it.
 const (
 	NoteHeadersLost   NoteCode = "headers-lost"  // HPACK broke: no more headers of this side
+	NoteMidway        NoteCode = "midway"        // a capture of packets begins in the middle of the connection
 	NoteBlind         NoteCode = "blind"         // not HTTP, or framing broke: bytes only pass
 	NoteDialFailed    NoteCode = "dial-failed"   // the upstream could not be reached
 	NoteTLSFailed     NoteCode = "tls-failed"    // a handshake failed, or TLS ended a connection

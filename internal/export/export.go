@@ -6,6 +6,7 @@ package export
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -22,11 +23,16 @@ const (
 	formScript    = "script"
 	formPage      = "html"
 	formFolder    = "dir" // it can be edited
+	formPackets   = "pcapng"
 	formBootstrap = "bootstrap"
 )
 
-// Forms are all that can be asked for.
-var Forms = []string{FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder, string(convert.BinaryLog), formBootstrap}
+// Forms are all that can be asked for. Behind the first are those of text, up to
+// formBootstrap.
+var Forms = []string{
+	FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formBootstrap,
+	string(convert.BinaryLog), formPackets, formFolder,
+}
 
 // formsByEnding are those that the name of a file asks for.
 var formsByEnding = []struct{ ending, form string }{
@@ -39,6 +45,7 @@ var formsByEnding = []struct{ ending, form string }{
 	{"md", "md"},
 	{formPage, formPage},
 	{"xds", formScript},
+	{formPackets, formPackets},
 }
 
 // FormOf is the form that the name of a file asks for; a recording, if it has no
@@ -102,7 +109,7 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 	case x.Pseudonymous && !recording && x.Filter != "":
 		return console.Misused("--pseudonyms with --filter writes a recording: the filter has the names, and the copy has not").
 			Hint("cut the part out first: xdsproxy export %s --pseudonyms --filter FILTER -w part.xdsp", console.ShellWord(x.Name))
-	case (x.Form == formScript || x.Form == formFolder || x.Form == formBootstrap) && (part || x.Mask):
+	case (x.Form == formScript || x.Form == formFolder || x.Form == formPackets || x.Form == formBootstrap) && (part || x.Mask):
 		return console.Misused("-o %s writes the whole conversation", x.Form).
 			Hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", console.ShellWord(x.Name))
 	case x.Bare && !recording:
@@ -117,13 +124,17 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 		return console.Misused("--client says whose bootstrap -o bootstrap writes").Hint("--filter client:%s chooses entries", console.ShellWord(x.Client))
 	case x.Form == formFolder && (x.Path == "" || x.Path == "-"):
 		return console.Misused("-o dir needs -w DIR: where is the folder to go?")
-	case x.Form == formFolder:
+	case x.Form == formPackets && (x.Path == "" || x.Path == "-"):
+		return console.Misused("-o pcapng needs -w FILE: where is the capture to go?")
+	case x.Form == formFolder && !x.Pseudonymous:
 		return x.folder(ctx)
+	case x.Form == formPackets && !x.Pseudonymous:
+		return x.packets(ctx)
 	case x.Repairing:
 		return x.rescue(ctx)
 	case recording && (x.Path == "" || x.Path == "-"):
 		return console.Misused("a recording needs -w FILE: where is it to go?").
-			Hint("text goes to standard output: -o %s", strings.Join(Forms[1:len(Forms)-1], ", -o "))
+			Hint("text goes to standard output: -o %s", strings.Join(Forms[1:slices.Index(Forms, formBootstrap)+1], ", -o "))
 	case x.Name == "-" && (recording || x.report() || x.Pseudonymous || x.Form == formBootstrap):
 		return console.Misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.Form).
 			Hint("write it to a file first")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/convert/capture"
 	"github.com/xdsproxy/xdsproxy/internal/convert/grpcdump"
 	"github.com/xdsproxy/xdsproxy/internal/convert/state"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -46,6 +47,7 @@ type imported struct {
 // taken where no other is.
 func foreigns(of state.File) []foreign {
 	return []foreign{
+		{"a capture of packets", capture.Begins, readCapture},
 		{"a config_dump, or an answer of CSDS", state.Is, readState(of)},
 		{"a dump of grpc-dump", grpcdump.Is, readGRPCDump},
 		{"a binary log of gRPC", func([]byte) bool { return true }, readBinaryLog},
@@ -70,7 +72,10 @@ func ImportFile(c *console.Console, name, path string) error {
 	} else {
 		in = c.Heedful(in)
 	}
-	r := bufio.NewReaderSize(in, sniffed)
+	far := &extent{in: in}
+	far.line = c.Progress("importing", name, func() (int64, uint64) { return far.read, far.entries })
+	defer far.line.End()
+	r := bufio.NewReaderSize(far, sniffed)
 	head, err := r.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return notImported(name, err)
@@ -92,8 +97,11 @@ func ImportFile(c *console.Console, name, path string) error {
 		if c.Ctx.Err() != nil {
 			return c.Ctx.Err()
 		}
+		far.entries++
+		far.line.Advance()
 		return to.Add(e)
 	})
+	far.line.End()
 	if to == nil {
 		switch {
 		case err != nil:
@@ -102,6 +110,9 @@ func ImportFile(c *console.Console, name, path string) error {
 			return console.Failed("%s is not %s: %w", name, form.name, done.damage).Hint("xdsproxy import --help says what it reads")
 		}
 		c.Say("%s has %s", name, done.none)
+		for _, s := range done.warned {
+			c.Warn("%s", s)
+		}
 		return nil
 	}
 	if err != nil {
@@ -128,6 +139,21 @@ func ImportFile(c *console.Console, name, path string) error {
 	}
 	c.Say("read it with: xdsproxy watch %s", console.ShellWord(path))
 	return nil
+}
+
+// extent is how far a file was read.
+type extent struct {
+	in      io.Reader
+	line    *console.Progress
+	read    int64
+	entries uint64
+}
+
+func (x *extent) Read(p []byte) (int, error) {
+	n, err := x.in.Read(p)
+	x.read += int64(n)
+	x.line.Advance()
+	return n, err
 }
 
 // notImported is an error of reading, or of writing what was read.

@@ -214,6 +214,10 @@ func (h *half) contentBegin(left int) error {
 	}
 	f.content = left - pad
 	switch f.typ {
+	case frameData:
+		if h.midway {
+			h.meetData()
+		}
 	case frameHeaders:
 		f.block, f.blockFlags, f.isPromise = f.stream, f.flags, false
 		h.headers.begin()

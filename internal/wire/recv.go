@@ -48,6 +48,9 @@ type recv struct {
 func (r *recv) data(h *half, at time.Time, p []byte) {
 	for len(p) > 0 {
 		if r.framing != framingGRPC {
+			if r.framing == framingLost && !h.regains(p) {
+				return
+			}
 			if r.framing == framingBody || !r.sniff(p) {
 				r.bodyData(h, at, p)
 				return

@@ -53,6 +53,7 @@ const (
 	framingUnknown framing = iota // decided by the first bytes
 	framingGRPC                   // length-prefixed messages
 	framingBody                   // all of it is one message
+	framingLost                   // messages were lost: nothing is read before one begins a DATA frame
 )
 
 // framingOf reads from header fields how the body is divided and compressed.

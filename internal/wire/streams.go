@@ -338,6 +338,9 @@ func (h *half) promise(at time.Time, id uint32, fields []session.Field, problems
 func (h *half) responseHeaders(at time.Time, id uint32, fields []session.Field, problems []string, end bool) {
 	r := h.recv[id]
 	s := h.streamOf(r, id)
+	if s == nil && h.midway {
+		s = h.meet(id)
+	}
 	// Only this direction writes serverDone, so it may read it without the lock.
 	if s == nil || s.serverDone {
 		h.stray(at, "HEADERS", id)

@@ -30,6 +30,7 @@ type Sink interface {
 type Config struct {
 	Conn      session.ConnID
 	Sink      Sink
+	Midway    bool                    // the beginning of the connection was not seen
 	NewStream func() session.StreamID // the next stream id of the session; called from both directions
 	Memory    *Memory                 // shared by all taps
 	Buffers   *session.Buffers        // for longer messages; nil: memory of their own
@@ -64,6 +65,10 @@ func NewTap(cfg Config) *Tap {
 	t.streams.init()
 	t.client = half{tap: t, side: session.Client, parse: (*half).sniffClient}
 	t.server = half{tap: t, side: session.Server, parse: (*half).sniffServer}
+	if cfg.Midway {
+		t.client.joinMidway()
+		t.server.joinMidway()
+	}
 	return t
 }
 
@@ -158,7 +163,8 @@ type half struct {
 	// parse function that it has set.
 	parse func(h *half, at time.Time, p []byte) (n int, handover bool)
 
-	sniffed int // bytes of the HTTP/2 preface seen
+	sniffed int  // bytes of the HTTP/2 preface seen
+	midway  bool // it was joined behind something that was not seen
 	frames  framer
 	headers headerDecoder
 	h1      h1parser

@@ -1,0 +1,216 @@
+package capture
+
+import (
+	"bytes"
+	"container/list"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/session"
+)
+
+// nobody is neither of the two ends.
+const nobody = -1
+
+// conn is a connection of TCP.
+type conn struct {
+	r      *reader
+	ends   ends
+	place  *list.Element
+	begun  time.Time
+	flows  [2]flow
+	client int  // which end it is, if that is known
+	synced bool // the capture has its beginning
+	closed int  // 1 + which end said first that it sends no more; 0: none
+
+	spoken, tls bool
+	// views are the taps: one for each end that may be the client.
+	views []*view
+	loser *view // that was one until it became known
+	over  bool  // what is sent yet is of no interest
+
+	kept bool // it has xDS
+	id   session.ConnID
+	// early are the entries of the connection as a whole, before it was kept.
+	early []session.Entry
+	streams
+}
+
+// take takes a segment of one end.
+func (c *conn) take(from int, s *segment) {
+	if s.inOrder {
+		if c.flows[from].begun = true; !c.tls {
+			c.feed(from, s.data)
+		}
+		return
+	}
+	f, back := &c.flows[from], &c.flows[1-from]
+	seq := s.seq
+	if s.syn {
+		seq++
+		if !f.begun {
+			f.begin(seq)
+			c.synced = !c.spoken
+		}
+		if c.client == nobody {
+			c.client = from
+			if s.acks {
+				c.client = 1 - from
+			}
+		}
+	}
+	if s.acks && !back.begun && c.synced {
+		back.begin(s.ack)
+	}
+	if len(s.data) > 0 && !f.begun {
+		f.begin(seq)
+	}
+	waiting := f.bytes
+	feed := func(p []byte) { c.feed(from, p) }
+	if len(s.data) > 0 && !c.tls {
+		f.take(c.r.now, seq, s.data, feed)
+	}
+	c.r.waiting += f.bytes - waiting
+	for _, of := range []int{from, 1 - from} {
+		for c.flows[of].full(c.r.now) || of == from && len(f.ahead) > 0 && c.r.waiting > maxWaiting {
+			c.skip(of)
+		}
+	}
+	if s.fin && f.begun {
+		f.ended, f.end = true, seq+uint32(len(s.data))
+		if c.closed == 0 {
+			c.closed = 1 + from
+		}
+	}
+	switch {
+	case s.rst:
+		c.finish(from, "reset")
+	case f.over() && back.over():
+		c.finish(c.closed-1, "closed")
+	}
+}
+
+// skip gives up on bytes of one end that never come.
+func (c *conn) skip(from int) {
+	f := &c.flows[from]
+	waiting := f.bytes
+	f.skip(c.r.now, func(n int) { c.lose(from, n) }, func(p []byte) { c.feed(from, p) })
+	c.r.waiting += f.bytes - waiting
+}
+
+// lose says that n bytes are missing.
+func (c *conn) lose(from, n int) {
+	for _, v := range c.views {
+		side := v.side(from)
+		v.tap.Lose(side, c.r.now, fmt.Sprintf("%d bytes of the %s are not in the capture", n, side))
+	}
+	c.missing(n)
+}
+
+// feed hands bytes of one end to the tap.
+func (c *conn) feed(from int, p []byte) {
+	if !c.spoken {
+		c.spoken = true
+		c.listen(from, p)
+	}
+	for _, v := range slices.Clone(c.views) {
+		if v != c.loser {
+			v.tap.Feed(v.side(from), c.r.now, p)
+		}
+	}
+	c.drop()
+}
+
+// drop lets go of a tap that is of no use any more.
+func (c *conn) drop() {
+	if c.loser != nil {
+		c.loser.tap.End(session.Proxy, c.r.now, "") // it gives back what it took of the budget
+		c.loser = nil
+	}
+}
+
+// listen looks at the first bytes of a connection.
+func (c *conn) listen(from int, p []byte) {
+	if len(p) > 2 && p[0] >= 0x14 && p[0] <= 0x17 && p[1] == 3 && p[2] <= 4 { // a record of TLS
+		c.tls = true
+		c.r.done.TLS++
+		return
+	}
+	begins := bytes.HasPrefix(p, []byte(preface))
+	if c.client == nobody {
+		line, _, _ := bytes.Cut(p, []byte("\r\n"))
+		switch {
+		case settingsBegin(p): // a client sends the preface before (RFC 9113 3.4)
+			c.client, begins = 1-from, true
+		case begins || bytes.HasSuffix(line, []byte(" HTTP/1.1")):
+			c.client = from
+		case bytes.HasPrefix(p, []byte("HTTP/1.")):
+			c.client = 1 - from
+		}
+	}
+	c.synced = c.synced || begins
+	if c.client != nobody {
+		c.views = []*view{newView(c, c.client)}
+		return
+	}
+	c.views = []*view{newView(c, 0), newView(c, 1)}
+}
+
+// settingsBegin says whether p begins with SETTINGS that acknowledge none.
+func settingsBegin(p []byte) bool {
+	return len(p) >= 9 && p[3] == frameSettings && p[4] == 0 && binary.BigEndian.Uint32(p[5:]) == 0 &&
+		p[0] == 0 && binary.BigEndian.Uint16(p[1:])%6 == 0
+}
+
+// finish ends the connection: by an end that closed or reset it, or since the
+// capture has no more of it.
+func (c *conn) finish(by int, how string) {
+	if c.over {
+		return
+	}
+	for from := range c.flows {
+		for len(c.flows[from].ahead) > 0 {
+			c.skip(from)
+		}
+	}
+	if len(c.views) > 1 {
+		c.settle(c.byPorts())
+		c.drop()
+	}
+	for _, v := range c.views {
+		side, reason := session.Proxy, "the capture has no more of the connection"
+		if by != nobody {
+			side = v.side(by)
+			reason = fmt.Sprintf("the %s %s the connection", side, how)
+		}
+		v.over = by == nobody // nothing is known of how its streams ended
+		v.tap.End(side, c.r.now, reason)
+		if !v.over {
+			c.append(session.Entry{
+				Time: c.r.now, Side: side, Kind: session.KindDisconnect,
+				Status: &session.Status{Code: -1, Message: reason},
+			})
+		}
+	}
+	c.giveUp()
+	if c.spoken && !c.kept && !c.tls {
+		c.r.done.OtherConnections++
+	}
+	c.r.release(c.early)
+	c.over, c.views, c.early, c.streams = true, nil, nil, streams{}
+}
+
+// again says that a segment is of another connection with the same ports.
+func (c *conn) again(from int, s *segment) bool {
+	f := &c.flows[from]
+	if s.inOrder {
+		return f.begun && bytes.HasPrefix(s.data, []byte(preface))
+	}
+	if s.syn && !s.acks {
+		return f.begun && f.first != s.seq+1
+	}
+	far := before(f.next, s.seq)
+	return c.over && len(s.data) > 0 && (far > maxAhead || far < -maxAhead)
+}
