@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/files"
 	"github.com/xdsproxy/xdsproxy/internal/held"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -40,6 +41,7 @@ type Assembly struct {
 	ops    *operations
 	dumps  *dumps
 	held   *asking
+	files  *files.Watcher
 
 	closeKeys func()
 	late      <-chan time.Time // set by Close: when the rules are not waited for any more
@@ -102,6 +104,9 @@ func (s *Assembly) start(d Design) (err error) {
 	if s.held, err = s.askHeld(d.Held); err != nil {
 		return err
 	}
+	if err := s.watchFiles(); err != nil {
+		return err
+	}
 	s.ops, err = s.offerOperations(s.Log, s.Proxy, s.dumps, s.held)
 	return err
 }
@@ -114,6 +119,7 @@ func (s *Assembly) Announce(ctx context.Context, listening func()) (forget func(
 		s.Warn("%v", err)
 	}
 	listening()
+	s.AnnounceFiles()
 	s.announceViews(s.views)
 	s.ops.announce(s.Console)
 	return forget
@@ -124,6 +130,7 @@ func (s *Assembly) Discard() {
 	s.views.close(0)
 	s.ops.close()
 	s.dumps.close(context.Background(), 0)
+	s.files.Close()
 	s.held.close()
 	if s.Proxy != nil {
 		s.Proxy.Close()
@@ -135,6 +142,8 @@ func (s *Assembly) Discard() {
 // Close ends the recording once nothing passes any more, and lets viewers read it
 // to its end, unless somebody is impatient.
 func (s *Assembly) Close(impatient context.Context) error {
+	s.files.Close()
+	s.Log.files = s.files.Stats().Files
 	s.held.close()
 	err := s.Log.Close()
 	grace := viewGrace

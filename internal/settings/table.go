@@ -38,6 +38,7 @@ type Values struct {
 	Ring        Size
 	dumps       dumpValues
 	held        heldValues
+	files       fileValues
 	memoryPast  Size
 	KeepSecrets Bool
 
@@ -67,6 +68,7 @@ const (
 	groupLimits  = "Limits"
 	GroupRecord  = "Recording"
 	groupDumps   = "Dumps"
+	groupFiles   = "Files"
 	groupHeld    = "What clients hold"
 	groupMemory  = "Memory"
 	groupViewer  = "Viewer"
@@ -136,6 +138,7 @@ func (c *Values) bind() []*Setting {
 			"do not hold what passes against the rules"),
 	}...)
 	table = append(table, c.dumps.bind()...)
+	table = append(table, c.files.bind()...)
 	table = append(table, c.held.bind()...)
 	table = append(table, []*Setting{
 		row(groupMemory, "memory-past", &c.memoryPast,
