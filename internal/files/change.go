@@ -21,7 +21,9 @@ type watched struct {
 	trail trail
 	there bool
 	begun bool // it was looked at before
-	sum   [sha256.Size]byte
+	// waited says that it was there before it was known to be subscribed to.
+	waited bool
+	sum    [sha256.Size]byte
 	// looks is the directory in which Envoy looks for moves, as it was first.
 	looks os.FileInfo
 	tries int // that met a file that is being written
@@ -95,7 +97,7 @@ func (w *Watcher) examine(f *watched) {
 // told says what happened to the trail of a file; nil: it leads where it led.
 func (w *Watcher) told(f *watched, next *trail) *change {
 	if !f.begun {
-		if !w.begun {
+		if !w.begun || f.waited {
 			return &change{event: xds.FileRead}
 		}
 		return w.own(next, false)

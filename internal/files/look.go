@@ -17,17 +17,17 @@ import (
 type directory struct {
 	path string // absolute
 	gone bool
-	skip map[string]signature // files that are left out, as they were when that was decided
+	info os.FileInfo // of the directory when it was there last
+	// names are the files in it that may be of subscriptions, left those of them that
+	// are left out since the last look, and skip all of these, as they were then.
+	names []string
+	left  [file.Other + 1][]string
+	skip  map[string]os.FileInfo
 }
 
-// signature tells whether a file may have changed.
-type signature struct {
-	info  os.FileInfo
-	named bool
-}
-
-func (s signature) same(info os.FileInfo) bool {
-	return s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime())
+// unchanged says whether a file is as it was; false if it was not looked at before.
+func unchanged(was, now os.FileInfo) bool {
+	return was != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
 func newDirectory(name string) (*directory, error) {
@@ -42,11 +42,11 @@ func newDirectory(name string) (*directory, error) {
 	case !info.IsDir():
 		return nil, &fs.PathError{Op: "watch", Path: name, Err: errors.New("not a directory")}
 	}
-	return &directory{path: path, skip: map[string]signature{}}, nil
+	return &directory{path: path, info: info, skip: map[string]os.FileInfo{}}, nil
 }
 
-// names are those of the files in it that may be of subscriptions, by their endings.
-func (d *directory) names() (names []string, more bool, err error) {
+// list has the names of the files in it that may be of subscriptions, by their endings.
+func (d *directory) list() (names []string, more bool, err error) {
 	f, err := os.Open(d.path)
 	if err != nil {
 		return nil, false, err
@@ -83,7 +83,7 @@ func (w *Watcher) know(sources []file.Source) {
 		if was, known := w.named[key]; known && was == s || len(w.named) >= 10*maxFiles {
 			continue
 		}
-		w.named[key] = s
+		w.named[key], w.fresh = s, true
 		if f := w.files[key]; f != nil && f.source == nil {
 			f.subscribe(s)
 		}
@@ -113,23 +113,40 @@ func (w *Watcher) keyOf(path string) (key string, found bool) {
 // look looks at all directories and files once.
 func (w *Watcher) look() {
 	for _, d := range w.dirs {
-		names, more, err := d.names()
+		names, more, err := d.list()
 		if err != nil {
 			if !d.gone {
 				d.gone = true
 				w.say(&News{Wrong: true, Text: fmt.Sprintf("%s cannot be read any more (%v); its files are watched again when it is back", d.path, cause(err))})
 			}
-		} else if d.gone {
-			d.gone = false
-			w.say(&News{Text: fmt.Sprintf("%s is back; an Envoy that was started before does not see what happens in it", d.path)})
+		} else if now, err := os.Stat(d.path); err == nil {
+			if d.gone && os.SameFile(d.info, now) {
+				w.say(&News{Text: fmt.Sprintf("%s is back", d.path)})
+			} else if d.gone {
+				w.say(&News{Wrong: true, Text: fmt.Sprintf("%s is back as another directory; an Envoy that was started before does not see what happens in it", d.path)})
+			}
+			d.gone, d.info = false, now
 		}
 		if more {
 			w.tell("more\x00"+d.path, &News{Wrong: true, Text: fmt.Sprintf("%s has more files than the %d that are watched; the others are left out", d.path, maxFiles)})
 		}
-		w.enter(d, names)
+		d.names = names
 	}
-	for _, key := range w.keys() {
-		w.examine(w.files[key])
+	// What is in one file may say that another one is subscribed to.
+	for range maxChain {
+		w.fresh = false
+		for _, d := range w.dirs {
+			w.enter(d)
+		}
+		for _, key := range w.keys() {
+			w.examine(w.files[key])
+		}
+		if !w.fresh {
+			break
+		}
+	}
+	for _, d := range w.dirs {
+		w.leave(d)
 	}
 	clear(w.marks)
 	w.missed = false
@@ -146,9 +163,8 @@ func (w *Watcher) keys() []string {
 }
 
 // enter begins to watch files that are new, unless they are of no subscription.
-func (w *Watcher) enter(d *directory, names []string) {
-	var left [3][]string
-	for _, name := range names {
+func (w *Watcher) enter(d *directory) {
+	for _, name := range d.names {
 		key := filepath.Join(d.path, name)
 		if w.files[key] != nil {
 			continue
@@ -158,41 +174,50 @@ func (w *Watcher) enter(d *directory, names []string) {
 		if err != nil || info.IsDir() {
 			continue
 		}
-		if was := d.skip[name]; !named && was.same(info) {
+		if !named && unchanged(d.skip[name], info) {
 			continue
 		}
 		switch why := w.unwanted(key, named); {
 		case why != file.Response:
-			if d.skip[name].info == nil {
-				left[why] = append(left[why], name)
+			if d.skip[name] == nil {
+				d.left[why] = append(d.left[why], name)
 			}
 			if len(d.skip) < 10*maxFiles {
-				d.skip[name] = signature{info: info}
+				d.skip[name] = info
 			}
 			continue
 		case len(w.files) >= maxFiles:
 			w.tell("files", &News{Wrong: true, Text: fmt.Sprintf("%d files are watched, and no more can be; %s is left out, as are others", maxFiles, key)})
 			return
 		}
+		f := &watched{key: key, path: key, waited: d.skip[name] != nil}
 		delete(d.skip, name)
-		f := &watched{key: key, path: key}
 		if named {
 			f.subscribe(source)
 		}
 		w.files[key] = f
 	}
+}
+
+// leave says which files are left out since the last look.
+func (w *Watcher) leave(d *directory) {
+	left := d.left
+	d.left = [file.Other + 1][]string{}
+	for i := range left {
+		left[i] = slices.DeleteFunc(left[i], func(name string) bool { return d.skip[name] == nil })
+	}
 	if n := left[file.Bootstrap]; len(n) > 0 {
 		w.say(&News{
-			Text: fmt.Sprintf("%s not watched, since Envoy reads a bootstrap only when it starts: %s", files(len(n), "in "+d.path+" is", "in "+d.path+" are"), some(n)),
+			Text: fmt.Sprintf("in %s these are not watched, since Envoy reads a bootstrap only when it starts: %s", d.path, some(n)),
 			Hint: "--envoy-bootstrap FILE says which files that Envoy subscribes to",
 		})
 	}
 	if n := left[file.Other]; len(n) > 0 {
-		why := "since they have no field of a DiscoveryResponse"
+		why := "nothing in them is of a DiscoveryResponse"
 		if w.o.Known {
-			why = "since nobody is known to subscribe to them"
+			why = "the bootstrap does not subscribe to them"
 		}
-		w.say(&News{Text: fmt.Sprintf("%s not watched, %s: %s", files(len(n), "in "+d.path+" is", "in "+d.path+" are"), why, some(n))})
+		w.say(&News{Text: fmt.Sprintf("in %s these are not watched, since %s: %s", d.path, why, some(n))})
 	}
 }
 
@@ -209,13 +234,6 @@ func (w *Watcher) unwanted(key string, named bool) file.Kind {
 		return file.Response // that is said of it then
 	}
 	return file.KindOf(key, data)
-}
-
-func files(n int, one, many string) string {
-	if n == 1 {
-		return "1 file " + one
-	}
-	return fmt.Sprintf("%d files %s", n, many)
 }
 
 // some are the first of some names.

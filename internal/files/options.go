@@ -14,6 +14,8 @@ const (
 	maxFiles = 1000
 	// maxSeen bounds the names of one directory that are looked at.
 	maxSeen = 100_000
+	// maxChain bounds the files that are known by another one, one after the other.
+	maxChain = 8
 	// maxWatches bounds the directories of which the system tells events.
 	maxWatches = 1000
 

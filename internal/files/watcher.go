@@ -27,6 +27,7 @@ type Watcher struct {
 	missed bool                   // some of that was lost
 	said   map[string]bool
 	begun  bool // all was looked at once
+	fresh  bool // another file is known to be subscribed to
 
 	cancel context.CancelFunc
 	run    sync.WaitGroup
