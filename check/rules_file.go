@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/check/filed"
 	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
@@ -13,12 +14,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
-
-// watched is what happened to a file last.
-type watched struct {
-	event string
-	seq   session.Seq
-}
 
 func isFile(t *engine.Stream) bool { return t != nil && t.Method.Variant == xds.VariantFile }
 
@@ -129,7 +124,7 @@ func (x *event) secretsExpected(n *engine.Response) {
 
 func noteFileEvent(x *event) {
 	if isFile(x.stream) && x.entry.Kind == session.KindHeader {
-		*watchedOf(x.stream) = watched{event: session.Get(x.entry.Headers, ":event"), seq: x.entry.Seq}
+		*watchedOf(x.stream) = filed.Of(x.entry)
 	}
 }
 
@@ -139,17 +134,15 @@ func fileNotMoved(x *event) {
 		return
 	}
 	was := *watchedOf(t)
-	*watchedOf(t) = watched{}
-	switch was.event {
-	case "", "rename", "move", "read":
-		return
-	}
+	*watchedOf(t) = filed.Event{}
 	if sent := x.sub.Sent; len(sent) > 1 && sent[len(sent)-2].Sum == n.Sum && sent[len(sent)-2].Version == n.Version {
 		return
 	}
-	did := map[string]string{"write": "written in place", "create": "created in place"}[was.event]
-	if did == "" {
-		did = "changed by " + strings.ToLower(words.Clip(was.event))
+	severity, how := Warning, was.Unseen()
+	if how == "" {
+		severity, how = Info, was.Depends()
 	}
-	x.provef(proof{severity: Warning, cause: t.Method.Path, seqs: []session.Seq{was.seq, n.Seq}}, "%s was %s, not moved there", t.Method.Name, did)
+	if how != "" {
+		x.provef(proof{severity: severity, cause: t.Method.Path, seqs: []session.Seq{was.Seq, n.Seq}}, "%s %s", t.Method.Name, how)
+	}
 }

@@ -104,7 +104,7 @@ func (p *Proxy) opened(ctx context.Context, nc net.Conn, listen net.Addr, pair P
 	c.client, c.server, c.explain = o.client, o.server, o.explain
 	tapped := wire.Config{
 		Conn: c.id, Sink: c, Memory: p.memory, Buffers: p.cfg.Buffers, Open: &p.followed,
-		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
+		NewStream: p.NewStream,
 	}
 	if pair.Rewrite != nil {
 		c.rewriter = p.rewrites[pair.Rewrite].Rewriter()

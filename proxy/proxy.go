@@ -161,6 +161,10 @@ func (p *Proxy) Addrs() []net.Addr {
 	return out
 }
 
+// NewStream is the next stream id of the session, for what is recorded beside the
+// relay.
+func (p *Proxy) NewStream() session.StreamID { return session.StreamID(p.streams.Add(1)) }
+
 // Clients is how many client connections are open.
 func (p *Proxy) Clients() int {
 	p.mu.Lock()

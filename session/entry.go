@@ -289,5 +289,6 @@ const (
 	NoteRemark        NoteCode = "remark"        // a person wrote something beside an entry
 	NoteSilenced      NoteCode = "silenced"      // a person knows of what a rule found: Text is its id
 	NoteFault         NoteCode = "fault"         // a replay did something wrong on purpose
+	NoteFiles         NoteCode = "files"         // of files that are watched: one cannot be read, or is left out
 	NoteStatic        NoteCode = "static"        // clusters that the client has from its bootstrap: Text is a list of JSON
 )

@@ -111,7 +111,8 @@
 // answer with status 200. body= replaces the JSON.
 //
 //	F: rename cds.yaml.tmp cds.yaml type=CDS V=2 res=
-//	F: write|create|read|delete cds.yaml ...
+//	F: write|create|read|delete|change cds.yaml ...
+//	F: swap ..data cds.yaml watched=file seen=no replaced=DIR ...
 //	L> node=n1 stats=[c1]
 //	l< clusters=[c1] send_all=true interval=10s
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -139,17 +140,22 @@ func (w *writer) fileEvent(st *written, e *session.Entry, content string) {
 		return
 	}
 	st.answer = nil
-	event := session.Get(e.Headers, ":event")
-	if !slices.Contains(fileEvents, event) {
+	event := session.Get(e.Headers, xds.FileEvent)
+	if !slices.Contains(xds.FileEvents(), event) {
 		w.lost[lostBodies]++
-		event = "read"
+		event = xds.FileRead
 	}
 	out := "F: " + w.text(event)
-	if from := session.Get(e.Headers, ":from"); from != "" && event == "rename" {
+	if from := session.Get(e.Headers, xds.FileFrom); from != "" && (event == xds.FileRenamed || event == xds.FileSwapped) {
 		out += " " + w.text(from)
 	}
-	out += " " + w.text(strings.TrimPrefix(st.method.Path, "file:"))
-	if content == "" && event != "delete" {
+	out += " " + w.text(strings.TrimPrefix(st.method.Path, xds.FilePrefix))
+	for _, field := range []string{xds.FileWatched, xds.FileSeen, xds.FileReplaced} {
+		if value := session.Get(e.Headers, field); value != "" {
+			out += " " + field[1:] + "=" + w.text(value)
+		}
+	}
+	if content == "" && event != xds.FileDeleted {
 		content = `body=""`
 	}
 	w.line(e.Time, "", strings.TrimSuffix(out+" "+content, " "))

@@ -16,7 +16,7 @@ import (
 func newRun(a *cli) *cobra.Command {
 	var path string
 	cmd := a.command(&cobra.Command{
-		Use:   "run --upstream ADDR [--listen ADDR] [-w FILE] [--headless]",
+		Use:   "run --upstream ADDR [--listen ADDR] [--files DIR] [-w FILE] [--headless]",
 		Short: "Forward between clients and a control plane, and record it",
 		Long: `Listens where clients connect, opens one connection to the control plane for
 each of theirs, and forwards every byte both ways, unchanged and at once. What
@@ -27,6 +27,9 @@ plaintext, unless --tls-cert or --tls-ca-dir switches TLS on towards clients, or
 --upstream-tls towards the control plane. Files with certificates, keys and
 headers are read again when they change. Several listeners that differ stand in
 a configuration file: xdsproxy help configuration.
+
+--files watches the files of Envoy's filesystem subscriptions, beside that or
+alone, and records each change of one: xdsproxy help files.
 
 What lives is followed as long as it lives. What is over (streams that ended,
 clients that left, versions that were replaced) is remembered in --memory-past,
@@ -53,6 +56,10 @@ xdsproxy run --upstream a:18000 --upstream b:18000 \
 # With TLS to Istio, and for the clients with an authority of one's own
 xdsproxy run --upstream istiod.istio-system:15012 \
              --upstream-ca root-cert.pem --tls-ca-dir ./debugging-ca
+
+# Files of Envoy instead of a control plane, and what Envoy makes of them
+xdsproxy run --files /etc/envoy/dynamic --envoy-bootstrap /etc/envoy/envoy.yaml \
+             --envoy-admin 127.0.0.1:9901
 
 # In a script: the first line on standard error says that it is ready
 xdsproxy run --headless --upstream unix:/run/cp.sock -w session.xdsp`,

@@ -22,12 +22,15 @@ func newWatch(a *cli) *cobra.Command {
 	var text string
 	output, noFollow, noCheck := "text", false, false
 	cmd := a.command(&cobra.Command{
-		Use:   "watch [SOURCE] [--filter FILTER] [-o text|jsonl] [--no-follow]",
+		Use:   "watch [SOURCE|--files DIR] [--filter FILTER] [-o text|jsonl] [--no-follow]",
 		Short: "Print a line for each entry of a recording, live or finished",
 		Long: `Prints a recording as it was seen: one line for each message, stream and
 connection. A recording that is still being written is followed until its
 writer has let go of it. So is a running proxy; if the connection to it is lost,
 watch gets another and goes on where it was.
+
+--files shows what happens to the files of Envoy's filesystem subscriptions in a
+directory, until ctrl+c, and records nothing: xdsproxy help files.
 
 Lines for people leave out what tells them nothing: heartbeats of the log,
 response headers that merely say 200, resets that merely confirm the end of a
@@ -61,23 +64,22 @@ xdsproxy watch session.xdsp --filter at:12:44..12:46
 # A proxy in a pod, through kubectl port-forward; it printed the token
 XDSPROXY_VIEWER_TOKEN=... xdsproxy watch 127.0.0.1:19000
 
+# The files that an Envoy reads its configuration from
+xdsproxy watch --files /etc/envoy/dynamic --envoy-bootstrap /etc/envoy/envoy.yaml
+
 # A recording that comes through a pipe
 ssh gateway cat session.xdsp | xdsproxy watch -`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
-		name, err := oneSource(args)
-		if err != nil {
-			return err
-		}
 		wanted, err := input.ParseQuery(text)
 		if err != nil {
 			return err
 		}
-		src, err := a.opener().Open(name)
+		src, ctx, done, err := a.watched(cmd.Context(), args)
 		if err != nil {
 			return err
 		}
-		defer src.Close()
+		defer done()
 		src.Follow(!noFollow)
 		out := console.NewLazyWriter(a.stdout)
 		p := a.printer(out, output)
@@ -89,20 +91,20 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 			o := a.config.Judging()
 			wanted.Judge = &o
 		}
-		done, matches := a.searching(src, wanted), 0
-		err = wanted.In(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
-			done.Advance()
+		search, matches := a.searching(src, wanted), 0
+		err = wanted.In(ctx, src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
+			search.Advance()
 			if !is {
 				return p.late(e.Time)
 			}
 			matches++
-			done.End()
+			search.End()
 			if console.IsTerminal(a.stdout) {
-				done = &console.Progress{} // the lines say how far it has come
+				search = &console.Progress{} // the lines say how far it has come
 			}
 			return p.print(e, c)
 		})
-		done.End()
+		search.End()
 		if rest := p.rest(); err == nil {
 			err = rest
 		}
@@ -118,7 +120,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 	outputFlag(cmd, &output, "text", "jsonl")
 	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not hold what is read against the rules")
 	cmd.Flags().BoolVar(&noFollow, "no-follow", false, "end at what is there, even if more is being written")
-	a.useSettings(cmd, "memory-past", "no-fold")
+	a.useSettings(cmd, "memory-past", "no-fold", "files", "envoy-bootstrap", "envoy-admin", "held-interval", "held-ca", "held-token-file")
 	a.typeFlags(cmd)
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -23,25 +24,31 @@ func Entries(files []File, at time.Time) []session.Entry {
 		out = append(out, e)
 	}
 	for i, f := range files {
-		add(session.Entry{Side: session.Proxy, Kind: session.KindOpen, Method: "file:" + f.Name}, i+1)
+		add(session.Entry{Side: session.Proxy, Kind: session.KindOpen, Method: xds.FilePrefix + f.Name}, i+1)
 		add(session.Entry{Side: session.Server, Kind: session.KindHeader, Headers: []session.Field{
-			{Name: ":event", Value: "read"}, {Name: ":path", Value: f.Name},
+			{Name: xds.FileEvent, Value: xds.FileRead}, {Name: xds.FilePath, Value: f.Name},
 		}}, i+1)
-		e := session.Entry{Side: session.Server, Kind: session.KindMessage}
-		c, err := Read(f.Name, f.Data)
-		size := int64(len(f.Data))
-		if fault, is := errors.AsType[*Error](err); is {
-			e.Message = &session.Message{Size: size, WireSize: size, Truncated: true}
-			e.Problems = []string{fault.sentence()}
-		} else {
-			e.Message = &session.Message{Data: session.Chunks{c.Response}, Size: int64(len(c.Response)), WireSize: size}
-			for _, w := range c.Warnings {
-				e.Problems = append(e.Problems, w.sentence())
-			}
-		}
-		add(e, i+1)
+		add(Load(f), i+1)
 	}
 	return out
+}
+
+// Load is the entry of the content of a file, but for its place in a session. It has
+// no data if the file cannot be read.
+func Load(f File) session.Entry {
+	e := session.Entry{Side: session.Server, Kind: session.KindMessage}
+	c, err := Read(f.Name, f.Data)
+	size := int64(len(f.Data))
+	if fault, is := errors.AsType[*Error](err); is {
+		e.Message = &session.Message{Size: size, WireSize: size, Truncated: true}
+		e.Problems = []string{fault.sentence()}
+		return e
+	}
+	e.Message = &session.Message{Data: session.Chunks{c.Response}, Size: int64(len(c.Response)), WireSize: size}
+	for _, w := range c.Warnings {
+		e.Problems = append(e.Problems, w.sentence())
+	}
+	return e
 }
 
 // sentence is the error with its hint.

@@ -242,10 +242,10 @@ func (m *Metrics) note(code session.NoteCode) prometheus.Counter {
 }
 
 // personal says whether a note is no news of the proxy: a person wrote it, a
-// replay did, or it is of the bootstrap.
+// replay did, or it is of the bootstrap or of files.
 func personal(code session.NoteCode) bool {
 	switch code {
-	case session.NoteMark, session.NoteUnmark, session.NoteRemark, session.NoteSilenced, session.NoteFault, session.NoteStatic:
+	case session.NoteMark, session.NoteUnmark, session.NoteRemark, session.NoteSilenced, session.NoteFault, session.NoteStatic, session.NoteFiles:
 		return true
 	}
 	return false

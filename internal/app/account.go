@@ -35,8 +35,13 @@ func (r *Recording) Account(con *console.Console) {
 	if len(r.losses) > 0 {
 		messages = render.Number(r.Facts().Messages) + " of " + messages
 	}
-	con.Say("%s on %s, %s", messages,
-		render.Count(r.Conns, "connection", "connections"), gaps)
+	where := "on " + render.Count(r.Conns, "connection", "connections")
+	if r.files > 0 {
+		if where = "of " + render.Count(r.files, "file", "files"); r.Conns > 0 {
+			where = "on " + render.Count(r.Conns, "connection", "connections") + " and " + where
+		}
+	}
+	con.Say("%s %s, %s", messages, where, gaps)
 	if r.Path() != "" {
 		con.Say("read it with: xdsproxy watch %s", console.ShellWord(r.Path()))
 		if r.wrong.Load() {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/files"
 	"github.com/xdsproxy/xdsproxy/internal/held"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -41,6 +42,7 @@ type Assembly struct {
 	dumps  *dumps
 	held   *asking
 	status *StatusServer
+	files  *files.Watcher
 
 	closeKeys func()
 	late      <-chan time.Time // set by Close: when the rules are not waited for any more
@@ -103,6 +105,9 @@ func (s *Assembly) start(d Design) (err error) {
 	if s.held, err = s.askHeld(d.Held); err != nil {
 		return err
 	}
+	if err = s.watchFiles(); err != nil {
+		return err
+	}
 	if err = s.offerStatus(); err != nil {
 		return err
 	}
@@ -118,6 +123,7 @@ func (s *Assembly) Announce(ctx context.Context, listening func()) (forget func(
 		s.Warn("%v", err)
 	}
 	listening()
+	s.AnnounceFiles()
 	s.announceViews(s.views)
 	s.ops.announce(s.Console)
 	s.status.Announce(s.Console)
@@ -130,6 +136,7 @@ func (s *Assembly) Discard() {
 	s.ops.close()
 	s.status.close()
 	s.dumps.close(context.Background(), 0)
+	s.files.Close()
 	s.held.close()
 	if s.Proxy != nil {
 		s.Proxy.Close()
@@ -141,6 +148,8 @@ func (s *Assembly) Discard() {
 // Close ends the recording once nothing passes any more, and lets viewers read it
 // to its end, unless somebody is impatient.
 func (s *Assembly) Close(impatient context.Context) error {
+	s.files.Close()
+	s.Log.files = s.files.Stats().Files
 	s.held.close()
 	err := s.Log.Close()
 	grace := viewGrace

@@ -52,6 +52,13 @@ func (k *asking) step(c *check.Change) {
 	}
 }
 
+// wake says that files have changed, which any of the clients may read.
+func (k *asking) wake() {
+	if k != nil {
+		k.keeper.WakeAll()
+	}
+}
+
 // counter tells metrics; nil if there is nothing to tell.
 func (k *asking) counter() func() admin.Held {
 	if k == nil {

@@ -44,6 +44,9 @@ func (s *Assembly) HeedHangups(ctx context.Context, stop func()) (done func()) {
 // keys and header files are looked at whenever they are used, so nothing is left
 // to read; a configuration file is read at the start only.
 func (h *Host) reread() {
+	if dirs, _ := h.Settings.Files(); len(dirs) > 0 {
+		h.Logger.Info("SIGHUP: files in the directories of --files are read by themselves when they change")
+	}
 	if h.Settings.Path == "" {
 		h.Logger.Info("SIGHUP: nothing to do: certificates and header files are read again by themselves when they change")
 		return

@@ -29,6 +29,7 @@ type Recording struct {
 	Conns   uint64      // that began; to be read after Close
 	spoken  session.Seq // the last message; to be read after Close
 	wrong   atomic.Bool // see note
+	files   uint64      // that were watched; to be read after Close
 	Past    remembered
 	// losses are the files that somebody else took away; to be read after
 	// Close.

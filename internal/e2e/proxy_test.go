@@ -69,6 +69,7 @@ func program(t *testing.T) string {
 type proxy struct {
 	addr, file string
 	stderr     *lines
+	stdout     *lines // nil: nobody wants to know
 	cmd        *exec.Cmd
 	exited     chan struct{}
 	err        error // of Wait; valid when exited is closed

@@ -131,6 +131,17 @@ const statsPath = `/stats?usedonly&filter=` +
 	`%5E(cluster_manager%5C.cds%7Clistener_manager%5C.lds%7Chttp%5C..*rds%5C..*%7Csds%5C..*)%5C.(update_success%7Cupdate_rejected%7Cversion_text)%24` +
 	`%7C%5Ecluster%5C..*%5C.update_rejected%24`
 
+// fileStats asks for those of subscriptions to files, too: how often one was read,
+// and how that went.
+const fileStats = `%7C%5E(cluster_manager%5C.cds%7Clistener_manager%5C.lds%7Chttp%5C..*rds%5C..*%7Csds%5C..*%7Ccluster%5C..*)%5C.(update_attempt%7Cupdate_failure%7Cupdate_success)%24`
+
+func (e *envoy) statsPath() string {
+	if e.files {
+		return statsPath + fileStats
+	}
+	return statsPath
+}
+
 // addStats adds what the lines of /stats say: numbers, and texts in quotes.
 func (a *answer) addStats(text []byte) {
 	lines := bufio.NewScanner(bytes.NewReader(text))

@@ -14,6 +14,7 @@ import (
 type envoy struct {
 	place  *Place
 	access *Access
+	files  bool              // it subscribes to files
 	last   [sha256.Size]byte // of the texts that were read last
 }
 
@@ -40,7 +41,7 @@ func (e *envoy) ask(ctx context.Context, again bool) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	stats, err := optional(admin.Get(ctx, statsPath, mostStats))
+	stats, err := optional(admin.Get(ctx, e.statsPath(), mostStats))
 	if err != nil {
 		return nil, err
 	}

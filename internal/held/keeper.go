@@ -14,6 +14,7 @@ type Options struct {
 	Places   []Place
 	Access   Access
 	Interval time.Duration // between two looks if nothing wakes it
+	Files    bool          // they subscribe to files, of which counters alone tell how they were taken
 	// Patience is how long all of one look may take; 0: 20 seconds.
 	Patience time.Duration
 	// Starting is how long a client may take to start, until Said is told that nobody
@@ -65,8 +66,15 @@ func Start(o Options) *Keeper {
 // Wake says that a client has answered, so that what it holds may have changed. It
 // never waits.
 func (k *Keeper) Wake(node string) {
+	k.wake(func(is *string) bool { return is == nil || *is == "" || *is == node })
+}
+
+// WakeAll is Wake where it is not known which client it is.
+func (k *Keeper) WakeAll() { k.wake(func(*string) bool { return true }) }
+
+func (k *Keeper) wake(which func(node *string) bool) {
 	for _, p := range k.pollers {
-		if is := p.node.Load(); is == nil || *is == "" || *is == node {
+		if which(p.node.Load()) {
 			select {
 			case p.wake <- struct{}{}:
 			default:

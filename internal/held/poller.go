@@ -55,7 +55,7 @@ func newPoller(k *Keeper, o *Options, place *Place) *poller {
 	if place.Source == CSDS {
 		p.asker = &program{place: place, access: &o.Access}
 	} else {
-		p.asker = &envoy{place: place, access: &o.Access}
+		p.asker = &envoy{place: place, access: &o.Access, files: o.Files}
 	}
 	return p
 }

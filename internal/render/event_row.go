@@ -20,6 +20,10 @@ func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
 	case session.KindOpen:
 		r.text = methodText(c.Method, e.Method)
 	case session.KindHeader:
+		if c.Variant == xds.VariantFile {
+			r.what, r.text = "FILE", fileText(e)
+			break
+		}
 		status := session.Get(e.Headers, ":status")
 		if status == "200" || status == "" {
 			return false

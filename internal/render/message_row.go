@@ -82,6 +82,9 @@ func describe(r *row, c *check.Change) (notes []string) {
 		}
 	case decode.SotwResponse:
 		r.names = m.ResourceNames()
+		if changes, is := fileChanges(c); is {
+			r.names = changes
+		}
 	case decode.DeltaRequest:
 		r.names = signed(c.Added, c.Removed)
 	case decode.DeltaResponse:

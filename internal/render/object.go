@@ -12,6 +12,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -43,9 +44,12 @@ type Object struct {
 	// request asks for.
 	Names []string `json:"names,omitempty"`
 	// Added and Removed are what a request changes in what its sender asks
-	// for; Removed of a DELTA are the resources that it removes.
+	// for; Removed of a DELTA are the resources that it removes. Of a file they are
+	// what is in it since the last time, and not any more, and Changed what has
+	// another content.
 	Added     []string `json:"added,omitempty"`
 	Removed   []string `json:"removed,omitempty"`
+	Changed   []string `json:"changed,omitempty"`
 	Error     *Error   `json:"error,omitempty"`
 	Size      int64    `json:"size,omitempty"`
 	WireSize  int64    `json:"wire_size,omitempty"`
@@ -65,6 +69,7 @@ type Object struct {
 	Gap    *Gap    `json:"gap,omitempty"`
 	Note   *Note   `json:"note,omitempty"`
 	Held   *Held   `json:"held,omitempty"`
+	File   *File   `json:"file,omitempty"`
 
 	// Marked and Remark are what a person left beside the entry, outside of the
 	// recording.
@@ -190,6 +195,9 @@ func NewObject(e *session.Entry, c *check.Change) *Object {
 		}
 	}
 	o.addEvent(e)
+	if c.Variant == xds.VariantFile {
+		o.addFile(e, c)
+	}
 	return o
 }
 

@@ -46,7 +46,7 @@ func (ss *Settings) AsksHeld() bool { return ss.held.interval > 0 }
 // come after those that were named, unless they are the same.
 func (ss *Settings) Held(found ...held.Place) (*held.Options, error) {
 	v := &ss.held
-	o := &held.Options{Access: v.access, Interval: time.Duration(v.interval)}
+	o := &held.Options{Access: v.access, Interval: time.Duration(v.interval), Files: len(ss.files.dirs) > 0}
 	switch {
 	case !ss.AsksHeld():
 		return nil, nil

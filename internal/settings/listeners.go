@@ -128,9 +128,12 @@ func (ss *Settings) Pairs(con *console.Console) ([]proxy.Pair, error) {
 	}
 	listen, upstream := ss.listen, ss.upstream
 	switch {
+	case len(upstream) == 0 && len(ss.files.dirs) > 0 && findSetting(ss.Table, "listen").Origin == fromDefault:
+		return nil, nil // only files are watched
 	case len(upstream) == 0:
 		return nil, console.Misused("no --upstream: where does the control plane listen?").
-			Hint("xdsproxy run --upstream 127.0.0.1:15010")
+			Hint("xdsproxy run --upstream 127.0.0.1:15010").
+			Hint("--files DIR watches files, with --upstream or alone")
 	case len(listen) != len(upstream):
 		return nil, console.Misused("%s but %s", render.Count(len(upstream), "upstream", "upstreams"), render.Count(len(listen), "address to listen on", "addresses to listen on")).
 			Hint("give one --listen for each --upstream; they pair up by order")

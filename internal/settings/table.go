@@ -46,6 +46,7 @@ type Values struct {
 	Ring        Size
 	dumps       dumpValues
 	held        heldValues
+	files       fileValues
 	memoryPast  Size
 	KeepSecrets Bool
 
@@ -76,6 +77,7 @@ const (
 	groupLimits  = "Limits"
 	GroupRecord  = "Recording"
 	groupDumps   = "Dumps"
+	groupFiles   = "Files"
 	groupHeld    = "What clients hold"
 	groupMemory  = "Memory"
 	GroupTypes   = "Types"
@@ -147,6 +149,7 @@ func (c *Values) bind() []*Setting {
 			"do not hold what passes against the rules"),
 	}...)
 	table = append(table, c.dumps.bind()...)
+	table = append(table, c.files.bind()...)
 	table = append(table, c.held.bind()...)
 	table = append(table, []*Setting{
 		row(groupMemory, "memory-past", &c.memoryPast,

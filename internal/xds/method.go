@@ -39,10 +39,6 @@ func (m Method) TypeURL() string {
 	return TypeURL(m.Type)
 }
 
-// FilePrefix begins the Method of a stream that stands for a watched file:
-// "file:" and the name of the file.
-const FilePrefix = "file:"
-
 // The REST paths end with a word for the type.
 const (
 	restV3 = "/v3/discovery:"
