@@ -71,7 +71,7 @@ func (a *cli) answerEntry(ctx context.Context, name string, args *mcp.Args) erro
 	seq := strconv.FormatUint(args.Number("seq"), 10)
 	path, resource := args.Text("path"), args.Text("resource")
 	if path != "" && resource != "" {
-		return misused("resource and path are two ways to say which part: which one?")
+		return misused("resource and path are two ways to say which part: which one?").Hint("leave one of them out")
 	}
 	wanted := &input.Selection{}
 	if err := wanted.Add(seq); err != nil {

@@ -160,7 +160,7 @@ func (a *cli) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 		return nil, stand, err
 	}
 	if seq > stand.seq && err == nil {
-		return nil, stand, failed("there is no entry %d in %q: it ends with %d", seq, src.Name, stand.seq)
+		return nil, stand, failed("there is no entry %d in %q: it ends with %d", seq, src.Name, stand.seq).Hint("without a number it is as it was at the end")
 	}
 	return checker, stand, err
 }

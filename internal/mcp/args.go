@@ -106,7 +106,7 @@ func (a *Args) take(p *Param, value json.RawMessage) error {
 			return wrong("a text")
 		}
 		if len(text) > maxText {
-			return console.Misused("%s has %d bytes, and at most %d are taken", p.Name, len(text), maxText)
+			return console.Misused("%s has %d bytes, and at most %d are taken", p.Name, len(text), maxText).Hint("%s", p.About)
 		}
 		if p.Of != nil && text != "" && !slices.Contains(p.Of, text) {
 			return wrong("one of " + strings.Join(p.Of, ", "))

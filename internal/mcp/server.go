@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 // Server answers the calls of one assistant about one recording.
@@ -44,18 +46,21 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		server.AddTool(&mcp.Tool{
 			Name: t.Name, Title: t.Title, Description: t.About, InputSchema: t.schema(), OutputSchema: answerSchema(),
 			Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &shut, OpenWorldHint: &shut},
-		}, s.handler(t))
+		}, s.handler(ctx, t))
 	}
 	err := server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxLine})
-	if errors.Is(err, io.EOF) {
-		return nil
+	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return err
+	return console.Failed("cannot go on with the client: %w", err).Hint("standard input is for the program of an assistant, which sends one JSON object a line")
 }
 
-// handler answers the calls to a tool.
-func (s *Server) handler(t *Tool) mcp.ToolHandler {
+// handler answers the calls to a tool, until the program ends.
+func (s *Server) handler(program context.Context, t *Tool) mcp.ToolHandler {
 	return func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(program, cancel)()
 		select {
 		case s.busy <- struct{}{}:
 			defer func() { <-s.busy }()

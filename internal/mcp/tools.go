@@ -36,7 +36,7 @@ func Tools() []*Tool {
 		},
 		{
 			Name: "timeline", Command: "watch -o jsonl", Title: "What was said, entry by entry", Lines: true,
-			About: "The entries of the recording in order, one object each: messages (what is SUB, UNSUB, ACK, NACK, REQ, RESP or DELTA), streams, connections, gaps, notes, with the findings of rules where they were proved. Entries that only repeat others are folded into one object that has repeats (the number of the entry that they repeat), rounds and last.",
+			About: "The entries of the recording in order, one object each: messages (what is SUB, UNSUB, ACK, NACK, REQ, RESP or DELTA), streams, connections, gaps, notes, with the findings of rules where they were proved. Entries that only repeat others are left out; an object with repeats (the number of the entry that they repeat), rounds and last stands for them, at rounds 1, 10, 100 and so on, and at the end. Of a poll over REST the request stands for all of it.",
 			Params: []Param{
 				{Name: "filter", Kind: Text, About: "Which entries are wanted: terms with spaces between them that must all hold, such as 'kind:nack', 'type:cds,eds client:gw-0', 'name:payments -kind:ack', 'since:5m', 'rule:*', 'sev:error'. Without it: all."},
 				{Name: "from", Kind: Number, About: "The number of the entry to begin with. To see what came after an answer without a cursor: the last number and one."},
