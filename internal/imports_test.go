@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"internal/input":     {"session", "proxy", "internal/notes", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
 	"internal/export":    {"session", "internal/nearest", "internal/notes", "internal/build", "internal/console", "internal/heap", "internal/store", "internal/input", "recorder", "decode", "check", "internal/render", "internal/engine", "internal/convert", "internal/configdump", "internal/report", "internal/pseudonym", "replay"},
 	"internal/playback":  {"session", "internal/xds", "internal/nearest", "proxy", "internal/build", "internal/console", "internal/store", "internal/input", "internal/configdump", "internal/compare", "internal/export", "internal/engine", "recorder", "check", "internal/render", "replay", "replay/server", "replay/client", "replay/bisect", "replay/fault", "replay/shadow"},
+	"internal/mcp":       {"internal/nearest", "internal/console", "internal/render"},
 	"internal/compare":   {"session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
 	"internal/convert":   {"session", "internal/xds", "internal/notes", "internal/configdump", "internal/held", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
 	"internal/report":    {"session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
@@ -95,7 +96,7 @@ var allowed = map[string][]string{
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/pushes", "internal/render/push", "internal/render/foreign",
-		"internal/app", "internal/settings", "internal/wrap", "internal/notes", "internal/fold",
+		"internal/app", "internal/settings", "internal/wrap", "internal/mcp", "internal/notes", "internal/fold",
 		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "internal/csds", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
@@ -137,6 +138,7 @@ var thirdParty = map[string][]string{
 	"charm.land/":                      {"tui", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline", "tui/view/viewtest"},
 	"github.com/charmbracelet/":        {"tui", "tui/terminal"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
+	"github.com/modelcontextprotocol/": {"internal/mcp"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "internal/convert", "internal/settings"},
 	"go.uber.org/zap":                  {"internal/playback", "proxy", "recorder", "internal/serve", "internal/admin", "internal/csds", "internal/app", "cmd/xdsproxy"},
 	"github.com/prometheus/":           {"internal/admin"},

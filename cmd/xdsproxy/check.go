@@ -191,7 +191,7 @@ func (a *cli) judge(ctx context.Context, names []string, label string, o check.O
 // stopGrace is how long a command that judges may go on when it is asked to end.
 const stopGrace = time.Second
 
-// judgeEach reads a source to its end, and ends the program if ctx ends and the
+// judgeEach reads a source to its end, and ends the program if it shall end and the
 // entry at hand takes longer than a grace. Entries are judged whole, and a single
 // one can be large enough for seconds; a command that prints only what it has found
 // at the end has nothing to save.
@@ -199,7 +199,7 @@ func (a *cli) judgeEach(ctx context.Context, src *input.Source, step input.Stepp
 	var judged atomic.Uint64
 	over := make(chan struct{})
 	defer close(over)
-	context.AfterFunc(ctx, func() {
+	forget := context.AfterFunc(a.ctx, func() {
 		select {
 		case <-over:
 		case <-time.After(stopGrace):
@@ -207,6 +207,7 @@ func (a *cli) judgeEach(ctx context.Context, src *input.Source, step input.Stepp
 			os.Exit(console.ExitInterrupted)
 		}
 	})
+	defer forget()
 	return a.opener().Each(ctx, src, step, func(e *session.Entry, c *check.Change) error {
 		judged.Store(uint64(e.Seq))
 		return v(e, c)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -29,25 +31,35 @@ xdsproxy explain`,
 		if len(args) > 1 {
 			return misused("explain takes one RULE, but got %d", len(args))
 		}
-		if len(args) == 0 {
-			return a.console().Show(output, render.NewRules(check.Rules()), func() string {
-				return render.RuleList(check.Rules(), style, a.console().Columns())
-			})
+		rules, err := rulesNamed(strings.Join(args, ""))
+		if err != nil {
+			return err
 		}
-		for _, r := range check.Rules() {
-			if r.ID == args[0] {
-				if output == "json" {
-					return a.console().JSON(render.NewRules([]*check.Rule{r}))
-				}
-				width := a.console().Columns()
-				if width == 0 || width > settings.HelpWidth {
-					width = settings.HelpWidth
-				}
-				return a.console().Print(render.RulePage(r, style, width))
+		return a.console().Show(output, render.NewRules(rules), func() string {
+			width := a.console().Columns()
+			if len(args) == 0 {
+				return render.RuleList(rules, style, width)
 			}
-		}
-		return unknownRule(args[0])
+			if width == 0 || width > settings.HelpWidth {
+				width = settings.HelpWidth
+			}
+			return render.RulePage(rules[0], style, width)
+		})
 	}))
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
+}
+
+// rulesNamed is the rule with this id; all, if none is named.
+func rulesNamed(id string) ([]*check.Rule, error) {
+	all := check.Rules()
+	if id == "" {
+		return all, nil
+	}
+	for _, r := range all {
+		if r.ID == id {
+			return []*check.Rule{r}, nil
+		}
+	}
+	return nil, unknownRule(id)
 }

@@ -84,6 +84,9 @@ func isRound(n uint64) bool {
 
 func (p *printer) tell(run *fold.Run, r *repeat, before string) error {
 	r.told = run.Rounds()
+	if p.jsonl {
+		return p.object(&render.Repeats{Schema: schema, Of: uint64(run.Head()), Rounds: r.told, Last: uint64(run.Last()), Polls: run.Poll()})
+	}
 	what := "the same again as " + fmt.Sprint(run.Head())
 	if run.Poll() {
 		what = "polls like " + fmt.Sprint(run.Head()) + ", with nothing new"

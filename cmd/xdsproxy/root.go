@@ -62,7 +62,7 @@ func newRoot(a *cli) *cobra.Command {
 		}
 	}
 	add(commandsRecord, newRun(a), newWrap(a), newDemo(a))
-	add(commandsRead, newOpen(a), newWatch(a), newShow(a), newDiff(a), newInfo(a), newExport(a), newReport(a), newImport(a), newReveal(a))
+	add(commandsRead, newOpen(a), newWatch(a), newShow(a), newDiff(a), newInfo(a), newMCP(a), newExport(a), newReport(a), newImport(a), newReveal(a))
 	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newPushes(a), newTree(a), newServeCSDS(a), newReplay(a), newBisect(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 

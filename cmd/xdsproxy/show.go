@@ -61,10 +61,6 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 		if flushed := out.Close(); err == nil {
 			err = flushed
 		}
-		if err == nil && len(wanted.Spans) > 0 {
-			wanted.Seen.Last = max(wanted.Seen.Last, src.Facts().LastSeq)
-			err = wanted.Missing(src.Name)
-		}
 		switch {
 		case err != nil || matches > 0:
 		case len(wanted.Spans) > 0:
@@ -81,8 +77,8 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 }
 
 // show writes the entries that were selected, all if there is no selection, and
-// that a query wants. It counts those.
-func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *input.Selection, write func(*render.Document) error) (matches uint64, err error) {
+// that a query wants. It counts those, and misses those that are not there.
+func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *input.Selection, write func(*check.Change, *render.Document) error) (matches uint64, err error) {
 	done := a.opener().Reading(src)
 	q.Documents.Beside = src.Notes().Of
 	spans, all := filter.Everything(), len(of.Spans) == 0
@@ -99,7 +95,7 @@ func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *i
 			if err != nil {
 				return err
 			}
-			if err := write(doc); err != nil {
+			if err := write(c, doc); err != nil {
 				return err
 			}
 		}
@@ -109,13 +105,19 @@ func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *i
 		return nil
 	})
 	done.End()
+	if err == nil && !all {
+		if !of.Done() {
+			of.Seen.Last = max(of.Seen.Last, src.All().LastSeq)
+		}
+		err = of.Missing(src.Name)
+	}
 	return matches, err
 }
 
 // newDocumentWriter writes documents one after the other.
-func newDocumentWriter(w io.Writer, form string) func(*render.Document) error {
+func newDocumentWriter(w io.Writer, form string) func(*check.Change, *render.Document) error {
 	first := true
-	return func(doc *render.Document) error {
+	return func(_ *check.Change, doc *render.Document) error {
 		if !first && form == "yaml" {
 			if _, err := io.WriteString(w, "---\n"); err != nil {
 				return err

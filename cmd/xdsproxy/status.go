@@ -48,12 +48,10 @@ xdsproxy status session.xdsp --at 4107`,
 		if err != nil {
 			return err
 		}
-		checker, stand, damage := a.replayTo(cmd.Context(), name, session.Seq(at))
-		if checker == nil {
+		status, stand, damage := a.status(cmd.Context(), name, session.Seq(at))
+		if status == nil {
 			return damage
 		}
-		status := render.NewStanding(checker.Status(), uint64(stand.seq), stand.time)
-		status.AddEffects(checker.Effects())
 		if output != "json" && len(status.Clients) == 0 {
 			a.say("no client has asked for anything in %q up to entry %d", stand.name, stand.seq)
 			return damage
@@ -89,20 +87,14 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 		if len(args) == 0 || len(args) > 2 {
 			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).Hint("xdsproxy status %s lists the clients", input.Last)
 		}
-		checker, stand, damage := a.replayTo(cmd.Context(), args[0], session.Seq(at))
-		if checker == nil {
-			return damage
-		}
 		asked := ""
 		if len(args) > 1 {
 			asked = args[1]
 		}
-		id, choice := input.OneClient(checker.Status(), asked)
-		if choice != nil {
-			return choice
+		tree, damage := a.tree(cmd.Context(), args[0], asked, session.Seq(at))
+		if tree == nil {
+			return damage
 		}
-		tree := render.NewTree(checker.Tree(id), uint64(stand.seq))
-		tree.AddEffects(checker.Effects())
 		c := a.console()
 		return cmp.Or(c.Show(output, tree, func() string { return tree.Text(c.Style(), c.Columns()) }), damage)
 	})
@@ -112,6 +104,33 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 	a.typeFlags(cmd)
 	outputFlag(cmd, &output, "table", "json")
 	return cmd
+}
+
+// status is where all clients stand after an entry. Damage is an error beside it.
+func (a *cli) status(ctx context.Context, name string, at session.Seq) (*render.Standing, standing, error) {
+	checker, stand, damage := a.replayTo(ctx, name, at)
+	if checker == nil {
+		return nil, stand, damage
+	}
+	status := render.NewStanding(checker.Status(), uint64(stand.seq), stand.time)
+	status.AddEffects(checker.Effects())
+	return status, stand, damage
+}
+
+// tree is what the client has after an entry that was asked for. Damage is an error
+// beside it.
+func (a *cli) tree(ctx context.Context, name, asked string, at session.Seq) (*render.Tree, error) {
+	checker, stand, damage := a.replayTo(ctx, name, at)
+	if checker == nil {
+		return nil, damage
+	}
+	id, choice := input.OneClient(checker.Status(), asked)
+	if choice != nil {
+		return nil, choice
+	}
+	tree := render.NewTree(checker.Tree(id), uint64(stand.seq))
+	tree.AddEffects(checker.Effects())
+	return tree, damage
 }
 
 // standing is how far a recording was read.
@@ -143,7 +162,7 @@ func (a *cli) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 		return nil, stand, err
 	}
 	if seq > stand.seq && err == nil {
-		return nil, stand, failed("there is no entry %d in %q: it ends with %d", seq, src.Name, stand.seq)
+		return nil, stand, failed("there is no entry %d in %q: it ends with %d", seq, src.Name, stand.seq).Hint("without a number it is as it was at the end")
 	}
 	return checker, stand, err
 }

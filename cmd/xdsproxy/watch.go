@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -83,7 +84,6 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		src.Follow(!noFollow)
 		out := console.NewLazyWriter(a.stdout)
 		p := a.printer(out, output)
-		wanted.Table = p.table
 		if strings.Contains(text, "seq:") { // entries that are named are printed
 			p.repeats = nil
 		}
@@ -91,28 +91,9 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 			o := a.config.Judging()
 			wanted.Judge = &o
 		}
-		search, matches := a.searching(src, wanted), 0
-		err = wanted.In(ctx, src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
-			search.Advance()
-			if !is {
-				return p.late(e.Time)
-			}
-			matches++
-			search.End()
-			if console.IsTerminal(a.stdout) {
-				search = &console.Progress{} // the lines say how far it has come
-			}
-			return p.print(e, c)
-		})
-		search.End()
-		if rest := p.rest(); err == nil {
-			err = rest
-		}
+		err = a.watch(ctx, src, wanted, 1, p)
 		if flushed := out.Close(); err == nil {
 			err = flushed
-		}
-		if err == nil && matches == 0 && text != "" {
-			a.say("%s", input.Nothing(src, wanted))
 		}
 		return err
 	})
@@ -123,6 +104,32 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 	a.useSettings(cmd, "memory-past", "no-fold", "files", "envoy-bootstrap", "envoy-admin", "held-interval", "held-ca", "held-token-file")
 	a.typeFlags(cmd)
 	return cmd
+}
+
+// watch prints the entries of a source that a query wants, from one on.
+func (a *cli) watch(ctx context.Context, src *input.Source, wanted *input.Query, from session.Seq, p *printer) error {
+	wanted.Table = p.table
+	done, matches := a.searching(src, wanted), 0
+	err := wanted.In(ctx, src, []filter.Span{{First: from, Last: filter.NoLimit}}, func(e *session.Entry, c *check.Change, is bool) error {
+		done.Advance()
+		if !is || e.Seq < from {
+			return p.late(e.Time)
+		}
+		matches++
+		done.End()
+		if console.IsTerminal(a.stdout) {
+			done = &console.Progress{} // the lines say how far it has come
+		}
+		return p.print(e, c)
+	})
+	done.End()
+	if rest := p.rest(); err == nil {
+		err = rest
+	}
+	if err == nil && matches == 0 && !wanted.Empty() {
+		a.say("%s", input.Nothing(src, wanted))
+	}
+	return err
 }
 
 // searching is the progress of a search in what is complete: at the end of what
@@ -153,7 +160,7 @@ type printer struct {
 
 func (a *cli) printer(w io.Writer, form string) *printer {
 	p := &printer{w: w, table: render.NewTable(a.console().Columns(), a.console().Style()), jsonl: form == "jsonl"}
-	if p.rewrites = a.console().Columns() > 0 && os.Getenv("TERM") != "dumb"; !a.config.NoFold {
+	if p.rewrites = a.console().Columns() > 0 && os.Getenv("TERM") != "dumb"; !bool(a.config.NoFold) && !p.jsonl {
 		p.repeats = newRepeats()
 	}
 	return p
@@ -165,6 +172,14 @@ func (p *printer) write(text string) error {
 	return err
 }
 
+func (p *printer) object(o any) error {
+	line, err := render.JSONLine(o)
+	if err == nil {
+		_, err = p.w.Write(line)
+	}
+	return err
+}
+
 // all shows and prints an entry.
 func (p *printer) all(e *session.Entry, c *check.Change) error {
 	p.table.See(e, c)
@@ -172,18 +187,14 @@ func (p *printer) all(e *session.Entry, c *check.Change) error {
 }
 
 func (p *printer) print(e *session.Entry, c *check.Change) error {
-	if p.jsonl {
-		line, err := render.NewObject(e, c).Line()
-		if err == nil {
-			_, err = p.w.Write(line)
-		}
-		return err
-	}
 	if err := p.late(e.Time); err != nil {
 		return err
 	}
 	if folded, err := p.fold(e, c); folded || err != nil {
 		return err
+	}
+	if p.jsonl {
+		return p.object(render.NewObject(e, c))
 	}
 	line := p.table.Line(e, c)
 	if line == "" && len(c.Findings) == 0 {

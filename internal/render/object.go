@@ -160,6 +160,15 @@ type (
 	}
 )
 
+// Repeats stands for entries that only repeat others.
+type Repeats struct {
+	Schema string `json:"schema"`
+	Of     uint64 `json:"repeats"` // the entry that they repeat
+	Rounds uint64 `json:"rounds"`  // how many times until now
+	Last   uint64 `json:"last"`    // the newest of them
+	Polls  bool   `json:"polls,omitempty"`
+}
+
 // NewObject puts together what was seen and what it means. Header fields are
 // left to show: a line of watch has room for none.
 func NewObject(e *session.Entry, c *check.Change) *Object {

@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/mcp/mcptest"
+)
+
+// pages are all pages of a document, each of which fits, put together.
+func pages(t *testing.T, doc []byte, room int) (whole any, n int, cut bool) {
+	t.Helper()
+	at := position{}
+	for n = 1; ; n++ {
+		p, err := makePage(doc, at, room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := weigh(p.text); w > room {
+			t.Fatalf("page %d weighs %d of %d: %s", n, w, room, p.text)
+		}
+		page := mcptest.Page{BeginsAt: pathOf(p.levels), RestOf: at.in > 0, AnswerAt: pathOf(p.levels[:p.under])}
+		if err := json.Unmarshal(p.text, &page.Answer); err != nil {
+			t.Fatalf("page %d: %v: %s", n, err, p.text)
+		}
+		cut = cut || p.cut > 0
+		if !cut {
+			whole = mcptest.Merge(whole, &page)
+		}
+		if !p.more {
+			return whole, n, cut
+		}
+		if p.next.at < at.at || p.next.at == at.at && p.next.in <= at.in {
+			t.Fatalf("page %d goes from %v to %v", n, at, p.next)
+		}
+		at = p.next
+	}
+}
+
+func compact(t testing.TB, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+const smallRoom = 8 << 10
+
+func TestPages(t *testing.T) {
+	list := func(n int, one any) (out []any) {
+		for range n {
+			out = append(out, one)
+		}
+		return out
+	}
+	deep := any("x")
+	for i := range 300 {
+		deep = map[string]any{fmt.Sprintf("level %d with a long name", i): deep}
+	}
+	for name, v := range map[string]any{
+		"small":         map[string]any{"a": 1.0, "b": []any{}, "c": map[string]any{}},
+		"alone":         "x",
+		"long text":     map[string]any{"a": "b", "text": strings.Repeat("€\n\"\\😀<", 9000), "z": true},
+		"many":          map[string]any{"schema": "x", "list": list(5000, map[string]any{"name": "cluster", "n": 1.0})},
+		"nested":        map[string]any{"a": list(30, map[string]any{"b": list(200, "text"), "c": nil})},
+		"deep":          map[string]any{"a": deep, "z": "end"},
+		"deep and long": []any{deep, strings.Repeat("x", 99999), deep, list(3000, deep)[:2]},
+		"names":         map[string]any{"a.b": list(2000, "x"), `q"]`: map[string]any{"": list(2000, 7.5)}},
+		"empty":         map[string]any{"a": list(9000, []any{}), "b": list(9000, map[string]any{})},
+	} {
+		doc := compact(t, v)
+		whole, n, cut := pages(t, doc, smallRoom)
+		if cut || !reflect.DeepEqual(whole, v) {
+			t.Errorf("%s: %d pages are not the whole", name, n)
+		}
+		// A page is mostly full.
+		if most := 3*weigh(doc)/smallRoom + 2; n > most {
+			t.Errorf("%s: %d pages, of %d bytes", name, n, len(doc))
+		}
+	}
+}
+
+// What is too long for any page and cannot go on is cut, and that is said.
+func TestPagesCut(t *testing.T) {
+	for _, doc := range []string{
+		`{"` + strings.Repeat("k", 50000) + `":{"a":[1,2,3]},"b":"` + strings.Repeat("v", 50000) + `"}`,
+		`[` + strings.Repeat("1", 50000) + `,2]`,
+		strings.Repeat(`{"`+strings.Repeat("<", 3000)+`":`, 50) + "1" + strings.Repeat("}", 50),
+	} {
+		if _, _, cut := pages(t, []byte(doc), smallRoom); !cut {
+			t.Errorf("nothing was cut of %.20s", doc)
+		}
+	}
+}
+
+// A page begins only where something does.
+func TestPageBegins(t *testing.T) {
+	doc := []byte(`{"a":"x\u20acy","b":[1,true]}`)
+	for _, at := range []position{{1, 0}, {4, 0}, {6, 0}, {-1, 0}, {len(doc), 0}, {len(doc) - 1, 0}, {5, 3}, {5, 9}, {5, 99}, {20, 1}, {0, 1}} {
+		if p, err := makePage(doc, at, smallRoom); err == nil {
+			t.Errorf("%v gives %s", at, p.text)
+		}
+	}
+	for at, want := range map[position]string{
+		{}: string(doc), {5, 0}: `{"a":"x\u20acy","b":[1,true]}`, {5, 7}: `{"a":"y","b":[1,true]}`, {20, 0}: `{"b":[1,true]}`, {23, 0}: `{"b":[true]}`,
+	} {
+		p, err := makePage(doc, at, smallRoom)
+		if err != nil || string(p.text) != want {
+			t.Errorf("%v gives %s, %v", at, p.text, err)
+		}
+	}
+}
+
+// An answer weighs what it takes when it is sent.
+func TestWeight(t *testing.T) {
+	text := compact(t, map[string]any{"a": "€\n\"\\😀<>&\u2028 \x7f", "b": []any{1, nil, true}})
+	sent := compact(t, map[string]any{"structuredContent": json.RawMessage(text), "text": string(text)})
+	around := compact(t, map[string]any{"structuredContent": json.RawMessage("0"), "text": "0"})
+	if got := len(sent) - len(around) + 2; got > weigh(text) || got < weigh(text)-8 {
+		t.Errorf("it takes %d, and weighs %d", got, weigh(text))
+	}
+}
+
+func TestSelect(t *testing.T) {
+	doc := []byte(`{ "a": [ {"b":"x","c.d":{"é\"":7}}, 2 ], "": {"z":null} }`)
+	for path, want := range map[string]string{
+		"a": `[{"b":"x","c.d":{"é\"":7}},2]`, "a[1]": "2", "a[0].b": `"x"`, `a[0]["c.d"]["é\""]`: "7", `[""].z`: "null", `["a"][0]["b"]`: `"x"`, "": string(doc),
+	} {
+		got, err := Select(doc, path)
+		var compact bytes.Buffer
+		if json.Compact(&compact, []byte(want)) != nil || err != nil || string(got) != compact.String() {
+			t.Errorf("%s is %s, %v", path, got, err)
+		}
+	}
+	for path, want := range map[string]string{
+		"b": `the entry has no member "b"`, "a.b": `a is a list, and "b" is a name`, "a[2]": "a has no number 2: it has 2, counted from 0", "a[0][0]": "a[0] is no list",
+		"a[": `path "a[": "[" is no number in brackets`, "a[-1]": `path "a[-1]": "[-1]" is no number in brackets`, "a[9999999999999]": `path "a[9999999999999]": "[9999999999999]" is no number in brackets`,
+		"a..b": `path "a..b": a name is missing before ".b"`, `a["x`: `path "a[\"x": the bracket before "x" is not closed`, "a[0].b.c": `a[0].b has no member "c"`,
+	} {
+		if got, err := Select(doc, path); err == nil || err.Error() != want {
+			t.Errorf("%s is %s, %v", path, got, err)
+		}
+	}
+}
+
+// Whatever a document is, its pages fit and are the whole; and whatever a path is,
+// it is refused or found.
+func FuzzPages(f *testing.F) {
+	f.Add([]byte(`{"a":["x",1e5,{"b":"\u2028"}]}`), uint16(0), "a[2].b")
+	f.Add([]byte(`"`+strings.Repeat(`\ud83d\ude00`, 2000)+`"`), uint16(5), `["`)
+	f.Add([]byte(`{"`+strings.Repeat(`é`, 900)+`":[[[[[`+strings.Repeat("8", 9000)+`]]]]],"":{}}`), uint16(300), "[0]")
+	f.Fuzz(func(t *testing.T, text []byte, times uint16, path string) {
+		var v any
+		if json.Unmarshal(text, &v) != nil || v == nil {
+			return
+		}
+		if n := int(times % 512); n > 0 { // more than a page
+			r := rand.New(rand.NewPCG(uint64(n), 1))
+			list := []any{}
+			for range n {
+				list = append(list, v, strings.Repeat("text ", r.IntN(200)))
+			}
+			v = map[string]any{"list": list}
+		}
+		doc := compact(t, v)
+		if len(doc) > 1<<20 {
+			return
+		}
+		whole, n, cut := pages(t, doc, smallRoom)
+		if !cut && !reflect.DeepEqual(whole, v) {
+			t.Errorf("%d pages are not the whole of %s", n, doc)
+		}
+		if got, err := Select(doc, path); err == nil && !json.Valid(got) {
+			t.Errorf("%s is %s", path, got)
+		}
+	})
+}
