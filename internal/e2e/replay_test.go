@@ -502,7 +502,9 @@ func TestReplayKeptSessions(t *testing.T) {
 				v = o
 			}
 		}
-		v.layers = kept[name].layers
+		if differs := kept[name].differs; differs != nil {
+			differs(&v)
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := startReplay(t, file, "--as", "server", "--listen", "127.0.0.1:0")

@@ -46,7 +46,7 @@ func newSide(t *testing.T) *side {
 		return r.GetTypeUrl()
 	}
 	for _, typeURL := range []string{
-		cds, eds, lds, rds, resource.ScopedRouteType, resource.VirtualHostType, resource.ExtensionConfigType, resource.RuntimeType,
+		cds, eds, lds, rds, resource.SecretType, resource.ScopedRouteType, resource.VirtualHostType, resource.ExtensionConfigType, resource.RuntimeType,
 	} {
 		c := cache.NewLinearCache(typeURL, cache.WithVersionPrefix(xdstest.ShortType(typeURL)+"-"))
 		s.caches[typeURL], s.mux.Caches[typeURL] = c, c
@@ -78,6 +78,13 @@ func (s *side) putResource(t *testing.T, typeURL, name string, r types.Resource)
 	if err := s.caches[typeURL].UpdateResource(name, r); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// renew makes a certificate and its key.
+func (s *side) renew(t *testing.T, secret string) {
+	t.Helper()
+	s.certify(secret)
+	s.putResource(t, resource.SecretType, secret, s.secrets[secret])
 }
 
 // backed adds a cluster with one endpoint.
@@ -120,15 +127,16 @@ func direct(name, domain, body string) object {
 	}}}
 }
 
-func sideLayers() []object {
-	return []object{{"name": "flags", "rtds_layer": object{"name": "flags", "rtds_config": adsConfig()}}}
+// layered gives an Envoy a layer of RTDS.
+func layered(v *variant) {
+	v.layers = []object{{"name": "flags", "rtds_layer": object{"name": "flags", "rtds_config": adsConfig()}}}
 }
 
 // open starts the control plane, the proxy and an Envoy that also reports its load.
 func (s *side) open(t *testing.T) *scene {
 	t.Helper()
 	v := variants()[1]
-	v.layers = sideLayers()
+	layered(&v)
 	control := startControlPlaneAs(t, envoyNode, xdstest.Options{Cache: s.mux})
 	out := &scene{mesh: s.mesh, control: control, proxy: startProxy(t, control.Addr())}
 	text := envoyBootstrap(t, v, envoyNode, out.proxy.addr)
@@ -200,16 +208,16 @@ func sideSessions() []recordedSession {
 	return []recordedSession{
 		{
 			name: "envoy-delta-side",
-			story: "An Envoy gets scopes of routes, the configuration of a filter and runtime values by services of\n" +
-				"their own types, each of which changes, and reports its load every second. All but the load on one\n" +
-				"stream.",
-			record: recordSide, layers: sideLayers(),
+			story: "An Envoy gets scopes of routes, the configuration of a filter and runtime values on one stream,\n" +
+				"each of which changes. The certificates of two clusters come by streams of secrets, a delta one and\n" +
+				"one of the state of the world, and are renewed. It reports its load every second.",
+			record: recordSide, differs: layered,
 		},
 		{
 			name: "envoy-delta-on-demand",
 			story: "An Envoy asks for a virtual host and for a cluster when a request needs them. The virtual host\n" +
 				"changes.",
-			record: recordOnDemand, layers: sideLayers(),
+			record: recordOnDemand, differs: layered,
 			traffic: func(t *testing.T, e *envoy) {
 				url := e.url(t, "ingress")
 				answered(t, url, "lazy.example", "two")
@@ -260,6 +268,18 @@ func recordSide(t *testing.T) string {
 			"name": color, "route_configuration_name": routes, "key": object{"fragments": []object{{"string_key": color}}},
 		})
 	}
+	for name, source := range map[string]*corev3.ConfigSource{
+		"payments": xdstest.PerTypeDelta(xdsCluster), "ledger": xdstest.PerType(xdsCluster),
+	} {
+		s.source = source
+		s.secretCluster(t, name, name+"-cert")
+		s.source = xdstest.ADS()
+		s.clusters[name].EdsClusterConfig.EdsConfig = s.source
+		s.endpointsAt(t, name, backend.Listener.Addr().String())
+		s.putResource(t, eds, name, s.endpoints[name])
+		s.putResource(t, cds, name, s.clusters[name])
+		s.renew(t, name+"-cert")
+	}
 	flag("one")
 	header("one")
 	scope("blue", "to-web")
@@ -295,6 +315,9 @@ func recordSide(t *testing.T) string {
 	if err := s.caches[resource.ScopedRouteType].DeleteResource("red"); err != nil {
 		t.Fatal(err)
 	}
+	scene.control.rest(t, quiet)
+	s.renew(t, "payments-cert")
+	s.renew(t, "ledger-cert")
 	time.Sleep(idle)
 	return scene.close(t)
 }

@@ -52,14 +52,14 @@ type recordedSession struct {
 	// skips the test if it cannot.
 	record func(t *testing.T) string
 
-	// Of an Envoy, what it is beside a variant: the layers of its runtime, and the
-	// requests that it serves, without which it does not ask for all.
-	layers  []object
+	// Of an Envoy, how it differs from that of its variant, and the requests that it
+	// serves, without which it does not ask for all.
+	differs func(v *variant)
 	traffic func(t *testing.T, e *envoy)
 }
 
 func sessions() []recordedSession {
-	return slices.Concat(envoySessions(), secretSessions(), snapshotSessions(), linearSessions(), sideSessions(),
+	return slices.Concat(envoySessions(), secretSessions(), snapshotSessions(), linearSessions(), sideSessions(), nameSessions(),
 		grpcSessions(), restSessions(), serverFaults(), clientFaults(), []recordedSession{demoSession()})
 }
 
