@@ -38,6 +38,7 @@ type variant struct {
 	static  []object             // listeners that it has from the beginning
 
 	features []string // client_features of its node
+	context  []string // what of its node it adds to the names of collections
 }
 
 const xdsCluster = "xds"
@@ -85,6 +86,8 @@ func envoyBootstrap(t *testing.T, v variant, node, server string) object {
 		cluster["transport_socket"] = v.secure
 	}
 	return object{
+		"node_context_params": v.context,
+
 		"node":              object{"id": node, "cluster": "e2e", "client_features": v.features},
 		"admin":             object{"address": socket("127.0.0.1", 0)},
 		"dynamic_resources": v.dynamic,

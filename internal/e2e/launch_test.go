@@ -62,6 +62,7 @@ func TestReplayWithEnvoy(t *testing.T) {
 		filepath.Join(sessionsDir, "envoy-delta-begins-anew.xdsp"),      // which is started again
 		filepath.Join(sessionsDir, "envoy-per-type-restart.xdsp"),       // which is not: the server was
 		filepath.Join(sessionsDir, "envoy-delta-side.xdsp"),             // of which the bootstrap had a layer of RTDS
+		filepath.Join(sessionsDir, "envoy-delta-collections.xdsp"),      // which asks for collections
 		filepath.Join(systems, "jcp-per-type-delta.xdsp"),               // clusters name the server by the cluster "xds"
 		filepath.Join(systems, "istio-router-delta.xdsp"),               // which waits for a secret that nobody plays
 		filepath.Join(systems, "consul-updates.xdsp"),                   // of three clients, and "local_agent" is in no response
@@ -166,9 +167,14 @@ func TestMadeBootstraps(t *testing.T) {
 			{Type: "RTDS", Names: []string{"layer"}},
 			{Type: "EDS", API: generate.Delta, Names: []string{"own"}},
 		},
+		Context: []string{"id"},
 		Clusters: []generate.Cluster{{Name: "agent", Server: true}, {Name: "elsewhere"}},
 	}
-	for _, server := range []string{"127.0.0.1:1", "[::]:1", "unix:/run/a.sock"} {
+	for i, server := range []string{"127.0.0.1:1", "[::]:1", "unix:/run/a.sock"} {
+		if i > 0 { // once with everything, and then with collections
+			of.Asks[0].Names = []string{"xdstp://a.example/envoy.config.cluster.v3.Cluster/mesh/*?xds.node.id=n"}
+			of.Asks[1].Names = []string{"xdstp:///envoy.config.listener.v3.Listener/*"}
+		}
 		text, err := of.Envoy(server, "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func nameSessions() []recordedSession {
 		{
 			name: "envoy-delta-collections",
 			story: "An Envoy asks for collections of clusters, of listeners and of endpoints by xdstp names that end\n" +
-				"with a star, and for what these refer to by names that end without. A listener and an endpoint go,\n" +
+				"with a star and the id of its node, and for what these refer to by other names. A listener and an endpoint go,\n" +
 				"and an endpoint comes.",
 			record: recordCollections, differs: locating,
 		},
@@ -71,6 +71,7 @@ func locating(v *variant) {
 		"ads_config": v.dynamic["ads_config"], "cds_config": aggregated, "lds_config": aggregated,
 		"cds_resources_locator": xdstpName(cds, "mesh/*"), "lds_resources_locator": xdstpName(lds, "mesh/*"),
 	}
+	v.context = []string{"id"}
 }
 
 // byName is a response of a delta server, with the names that resources go by.
@@ -87,17 +88,18 @@ func recordCollections(t *testing.T) string {
 	v := variants()[1]
 	locating(&v)
 	m := emptyMesh(xdstest.ADS())
-	cluster, assignment := xdstpName(cds, "mesh/web"), xdstpName(eds, "mesh/web")
+	const ours = "?xds.node.id=" + envoyNode // the context that collections are asked for with
+	cluster, assignment := xdstpName(cds, "mesh/web"+ours), xdstpName(eds, "mesh/web")
 	m.cluster(cluster, 1)
 	m.clusters[cluster].EdsClusterConfig.ServiceName = assignment
 	routes := xdstpName(rds, "routes")
 	m.route(routes, cluster)
-	first, second := xdstpName(lds, "mesh/first"), xdstpName(lds, "mesh/second")
+	first, second := xdstpName(lds, "mesh/first"+ours), xdstpName(lds, "mesh/second"+ours)
 	m.listener(t, first, routes)
 	m.listener(t, second, routes)
 	endpoint := func(name string) resources {
 		m.endpointsAt(t, name, freeAddr(t))
-		return resources{xdstpName(leds, "web/"+name): m.endpoints[name].GetEndpoints()[0].GetLbEndpoints()[0]}
+		return resources{xdstpName(leds, "web/"+name+ours): m.endpoints[name].GetEndpoints()[0].GetLbEndpoints()[0]}
 	}
 	gone := endpoint("a")
 	return atEnvoy(t, v, xdstest.Part{
@@ -115,7 +117,7 @@ func recordCollections(t *testing.T) string {
 		hear(rds, ""), byName(rds, "routes-1", nil, resources{routes: m.routes[routes]}),
 		hear(rds, "routes-1"), hear(lds, "listeners-1"), pause(quiet),
 		byName(lds, "listeners-2", []string{second}, nil), hear(lds, "listeners-2"), pause(quiet),
-		byName(leds, "endpoints-2", []string{xdstpName(leds, "web/a")}, endpoint("b")), hear(leds, "endpoints-2"), pause(idle),
+		byName(leds, "endpoints-2", []string{xdstpName(leds, "web/a"+ours)}, endpoint("b")), hear(leds, "endpoints-2"), pause(idle),
 	})
 }
 

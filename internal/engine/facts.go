@@ -38,11 +38,22 @@ func (s *Subscription) Asks(name string) bool {
 	if s.Names.Has(name) {
 		return true
 	}
-	i := len(name) - 1
-	for i >= 0 && name[i] != '/' {
-		i--
+	glob := globOf(name)
+	return glob != "" && s.Names.Has(glob)
+}
+
+// globOf is the glob that a name is directly below, with the same context
+// parameters; "" if it is below none.
+func globOf(name string) string {
+	path, context, more := strings.Cut(name, "?")
+	i := strings.LastIndexByte(path, '/')
+	switch {
+	case i < 0:
+		return ""
+	case more:
+		return path[:i+1] + "*?" + context
 	}
-	return i >= 0 && s.Names.Has(name[:i+1]+"*")
+	return path[:i+1] + "*"
 }
 
 // News is what a response brought that was not there before, or all of it if

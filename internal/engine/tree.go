@@ -118,7 +118,7 @@ func (g *grower) grow(id string) *Tree {
 		}
 		for _, s := range g.subs[typ] {
 			for name := range s.Names.All() {
-				if key := (typedName{typ, name}); !g.shown[key] && g.missing[key] == nil && !strings.HasSuffix(name, "/*") {
+				if key := (typedName{typ, name}); !g.shown[key] && g.missing[key] == nil && !IsGlob(name) {
 					g.missing[key] = &Node{Type: typ, Name: name, State: Missing}
 				}
 			}
@@ -190,6 +190,14 @@ func (g *grower) node(typ, name string, depth int) *Node {
 			continue
 		}
 		seen[child] = true
+		if among := collection(ref); among != nil {
+			for _, name := range g.names(ref.Type) {
+				if among(name) {
+					n.Children = append(n.Children, g.node(ref.Type, name, depth+1))
+				}
+			}
+			continue
+		}
 		if s, _ := g.find(ref.Type, ref.Name); s != nil {
 			n.Children = append(n.Children, g.node(ref.Type, ref.Name, depth+1))
 			continue
@@ -209,6 +217,24 @@ func (g *grower) node(typ, name string, depth int) *Node {
 		g.missing[child] = m
 	}
 	return n
+}
+
+// collection says which resources a reference is to that names no single one; nil
+// if it does. A collection may be empty. To the context parameters of a reference
+// a client adds those of its node.
+func collection(ref inspect.Ref) func(name string) bool {
+	switch name := decode.NormalName(ref.Name); {
+	case ref.Type == "SRDS" && name == "":
+		return func(string) bool { return true }
+	case ref.Type == "VHDS":
+		return func(of string) bool { return strings.HasPrefix(of, name+"/") }
+	case IsGlob(name):
+		return func(of string) bool {
+			glob, given := globOf(of), strings.Contains(name, "?")
+			return glob == name || !given && strings.HasPrefix(glob, name+"?")
+		}
+	}
+	return nil
 }
 
 // carriers are the responses of a type on a stream by their stamps.

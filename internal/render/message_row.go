@@ -22,12 +22,13 @@ func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
 		if m.Version != "" {
 			r.version = Safe(m.Version)
 		}
-		notes = describe(r, c)
+		notes = append(describe(r, c), errorsOf(m)...)
 		if len(m.Problems) > 0 {
 			r.sign = "~"
 			notes = append(notes, Safe(m.Problems[0]))
 		}
 	}
+	notes = append(notes, sideRow(r, e, c.Method)...)
 	if r.what == "" {
 		r.what = "MSG"
 	}

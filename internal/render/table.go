@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -243,7 +244,7 @@ func (t *Table) row(e *session.Entry, c *check.Change) (row, bool) {
 		client: t.now.client, typ: c.Type,
 	}
 	if r.typ == "" {
-		r.typ = "-"
+		r.typ = cmp.Or(SideType(c.Method), "-")
 	}
 	shown := true
 	switch {

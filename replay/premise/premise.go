@@ -61,6 +61,7 @@ type client struct {
 	asks    map[string]*generate.Ask // by type
 	named   map[string]map[string]generate.API
 	authors map[string]bool
+	context map[string]bool // what of its node it adds to the names of collections
 
 	sent     map[string]bool // clusters
 	referred map[string]bool // "EDS name", "SDS name": by what was sent
@@ -93,7 +94,7 @@ func (o *Observer) See(e *session.Entry) {
 	k := o.clients[c.Client]
 	if k == nil {
 		k = &client{
-			asks: map[string]*generate.Ask{}, named: map[string]map[string]generate.API{}, authors: map[string]bool{},
+			asks: map[string]*generate.Ask{}, named: map[string]map[string]generate.API{}, authors: map[string]bool{}, context: map[string]bool{},
 			sent: map[string]bool{}, referred: map[string]bool{}, foreign: map[string]bool{}, accepted: map[string]use{}, refused: map[string]bool{},
 			open: map[session.Seq]map[string]use{},
 		}
@@ -132,9 +133,14 @@ func (k *client) request(e *session.Entry, c *engine.Change) {
 		k.single = true
 	}
 	switch typ := c.Sub.Type; {
-	case (typ == "CDS" || typ == "LDS") && c.Request.Ordinal == 0 && c.Sub.Wild != engine.NotWild:
-		if k.asks[typ] == nil {
-			k.asks[typ] = &generate.Ask{Type: typ, API: api}
+	case (typ == "CDS" || typ == "LDS") && c.Request.Ordinal == 0:
+		glob := slices.IndexFunc(c.Added, engine.IsGlob)
+		if k.asks[typ] != nil || c.Sub.Wild == engine.NotWild && glob < 0 {
+			break
+		}
+		k.asks[typ] = &generate.Ask{Type: typ, API: api}
+		if glob >= 0 {
+			k.asks[typ].Names = c.Added[glob : glob+1]
 		}
 	case typ == "RTDS" || typ == "EDS" || typ == "SDS":
 		if k.named[typ] == nil {
@@ -150,6 +156,13 @@ func (k *client) request(e *session.Entry, c *engine.Change) {
 		if rest, is := strings.CutPrefix(n, "xdstp://"); is {
 			if authority, _, _ := strings.Cut(rest, "/"); authority != "" {
 				k.authors[authority] = true
+			}
+			_, params, _ := strings.Cut(rest, "?")
+			for param := range strings.SplitSeq(params, "&") {
+				key, _, _ := strings.Cut(param, "=")
+				if of, is := strings.CutPrefix(key, "xds.node."); is && engine.IsGlob(n) {
+					k.context[of] = true
+				}
 			}
 		}
 	}
@@ -243,7 +256,10 @@ func (o *Observer) Client(id string) (c *generate.Client, v2 bool) {
 	if k == nil {
 		return &generate.Client{}, false
 	}
-	c = &generate.Client{Node: k.node, GRPC: k.grpc, ADS: k.ads, REST: k.rest, Authorities: slices.Sorted(maps.Keys(k.authors))}
+	c = &generate.Client{
+		Node: k.node, GRPC: k.grpc, ADS: k.ads, REST: k.rest,
+		Authorities: slices.Sorted(maps.Keys(k.authors)), Context: slices.Sorted(maps.Keys(k.context)),
+	}
 	if c.REST != nil {
 		c.REST.Timeout = o.waits[id]
 	}

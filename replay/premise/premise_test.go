@@ -74,6 +74,13 @@ func TestClient(t *testing.T) {
 			"C> type=LDS V= N= R=[\"xdstp://b/envoy.config.listener.v3.Listener/x\",\"xdstp:///y\",\"xdstp://a/z\"] node=n\n",
 			"ADS GRPC; authority a; authority b;",
 		},
+		{
+			"collections",
+			"D> type=CDS N= sub=[\"xdstp://a/envoy.config.cluster.v3.Cluster/mesh/*?xds.node.id=n\"] node=n\n" +
+				"D> type=LDS N= sub=[\"xdstp://a/envoy.config.listener.v3.Listener/one\",\"xdstp://a/envoy.config.listener.v3.Listener/*?a=b\"]\n",
+			"ADS DELTA_GRPC; CDS xdstp://a/envoy.config.cluster.v3.Cluster/mesh/*?xds.node.id=n; " +
+				"LDS xdstp://a/envoy.config.listener.v3.Listener/*?a=b; authority a; context id;",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			of, v2 := observed(t, c.script).Client("n")
@@ -93,6 +100,9 @@ func TestClient(t *testing.T) {
 			}
 			for _, a := range of.Authorities {
 				b.WriteString("authority " + a + "; ")
+			}
+			for _, a := range of.Context {
+				b.WriteString("context " + a + "; ")
 			}
 			for _, n := range of.Notes {
 				b.WriteString("note " + n[strings.Index(n, `"`):strings.LastIndex(n, `"`)+1] + "; ")

@@ -41,6 +41,8 @@ type Client struct {
 	Clusters []Cluster
 	// Authorities are those of the names that it asked for.
 	Authorities []string
+	// Context is what of its node it adds to the names of collections, such as "id".
+	Context []string
 	// Notes are sentences on what its bootstrap must have had and no generated one
 	// can have.
 	Notes []string
@@ -51,7 +53,7 @@ type Client struct {
 type Ask struct {
 	Type  string
 	API   API
-	Names []string // of layers and clusters
+	Names []string // of layers and clusters; of CDS and LDS the collection, if it asks for one
 }
 
 // Cluster is a cluster of which only the name is known.

@@ -3,6 +3,7 @@ package generate
 import (
 	"errors"
 	"slices"
+	"strings"
 )
 
 // ErrNothingAsked says that no Envoy would ask for what the client asked for.
@@ -51,10 +52,17 @@ func (c *Client) Envoy(server, admin string) ([]byte, error) {
 			source = object{"resource_api_version": "V3", "api_config_source": api(ask.API, own)}
 		}
 		switch ask.Type {
-		case "CDS":
-			dynamic["cds_config"] = source
-		case "LDS":
-			dynamic["lds_config"] = source
+		case "CDS", "LDS":
+			typ := strings.ToLower(ask.Type)
+			if len(ask.Names) > 0 {
+				dynamic[typ+"_resources_locator"] = ask.Names[0]
+				if ask.API == ByADS { // which collections are not asked of by "ads"
+					source = object{"resource_api_version": "V3", "api_config_source": object{
+						"api_type": "AGGREGATED_" + c.ADS, "transport_api_version": "V3",
+					}}
+				}
+			}
+			dynamic[typ+"_config"] = source
 		case "RTDS":
 			for _, name := range ask.Names {
 				layers = append(layers, object{"name": name, "rtds_layer": object{"name": name, "rtds_config": source}})
@@ -71,6 +79,9 @@ func (c *Client) Envoy(server, admin string) ([]byte, error) {
 	bootstrap := object{"node": node, "dynamic_resources": dynamic, "static_resources": object{"clusters": clusters}}
 	if len(layers) > 0 {
 		bootstrap["layered_runtime"] = object{"layers": layers}
+	}
+	if len(c.Context) > 0 {
+		bootstrap["node_context_params"] = c.Context
 	}
 	if admin != "" {
 		where, err := parse(admin)
