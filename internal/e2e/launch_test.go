@@ -167,7 +167,7 @@ func TestMadeBootstraps(t *testing.T) {
 			{Type: "RTDS", Names: []string{"layer"}},
 			{Type: "EDS", API: generate.Delta, Names: []string{"own"}},
 		},
-		Context: []string{"id"},
+		Context:  []string{"id"},
 		Clusters: []generate.Cluster{{Name: "agent", Server: true}, {Name: "elsewhere"}},
 	}
 	for i, server := range []string{"127.0.0.1:1", "[::]:1", "unix:/run/a.sock"} {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -152,6 +153,7 @@ func (s *polled) set(t *testing.T, typeURLs ...string) {
 	w := s.world()
 	snapshot, err := cache.NewSnapshot("", map[resource.Type][]types.Resource{
 		cds: items(w.Clusters), eds: items(w.Endpoints), lds: items(w.Listeners), rds: items(w.Routes),
+		resource.SecretType: items(w.Secrets),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +209,7 @@ func (s *polled) settle(t *testing.T) {
 }
 
 func pathTypes() map[string]string {
-	return map[string]string{resource.FetchClusters: cds, resource.FetchEndpoints: eds, resource.FetchListeners: lds, resource.FetchRoutes: rds}
+	return map[string]string{resource.FetchClusters: cds, resource.FetchEndpoints: eds, resource.FetchListeners: lds, resource.FetchRoutes: rds, resource.FetchSecrets: resource.SecretType}
 }
 
 // close ends Envoy first, and returns the recording.
@@ -243,6 +245,24 @@ func restSessions() []recordedSession {
 				s.push(t, eds)
 				time.Sleep(4 * refresh)
 				return s.close(t)
+			},
+		},
+		{
+			name:  "rest-secrets",
+			story: "Envoy polls for clusters, and for the certificate of one of them, which is renewed once.",
+			record: func(t *testing.T) string {
+				s := openPolled(t, nil)
+				s.secretCluster(t, "payments", "payments-cert")
+				s.endpointsOf(t, "payments", 1)
+				s.certify("payments-cert")
+				s.set(t, cds, eds, resource.SecretType)
+				time.Sleep(3 * refresh)
+				s.certify("payments-cert")
+				s.set(t, resource.SecretType)
+				time.Sleep(3 * refresh)
+				long, short := s.close(t), filepath.Join(t.TempDir(), "short.xdsp")
+				s.proxy.run(t, "export", long, "-w", short) // the nodes of polls are not shared, but they compress
+				return short
 			},
 		},
 		{

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -278,10 +279,7 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 	if c.dir > 0 {
 		l.Add(widget.Muted, widget.Left(direction(scr, r), c.dir)+" "+widget.Left(view.StreamName(&w), c.stream)+" ")
 	}
-	typ := w.Type
-	if typ == "" {
-		typ = "-"
-	}
+	typ := cmp.Or(w.Type, render.SideType(w.Method), "-")
 	if r.Kind != session.KindMessage {
 		if c.typ > 0 {
 			l.Add(widget.Plain, widget.Left(typ, c.typ)+" ")
