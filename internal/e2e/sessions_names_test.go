@@ -213,7 +213,7 @@ func askStatus(t *testing.T, addr string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	client := statusv3.NewClientStatusDiscoveryServiceClient(conn)
-	who := &statusv3.ClientStatusRequest{Node: &corev3.Node{Id: "somebody", UserAgentName: "grpcdebug"}}
+	who := &statusv3.ClientStatusRequest{Node: &corev3.Node{Id: "inspector", UserAgentName: "grpcdebug"}}
 	s, err := client.StreamClientStatus(ctx, grpc.WaitForReady(true))
 	if err == nil {
 		err = s.Send(who)

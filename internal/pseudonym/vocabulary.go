@@ -151,7 +151,7 @@ func (v *vocabulary) value(s string) bool {
 	switch {
 	case v.values[s], v.types[s], isMasked(s):
 		return true
-	case v.enums[s] && strings.ToUpper(s) == s:
+	case v.enums[s] && (strings.ToUpper(s) == s || strings.Contains(s, "_")): // TLSv1_3
 		return true
 	case strings.HasPrefix(s, "/"):
 		m := xds.LookupMethod(s)
