@@ -139,7 +139,7 @@ func (e *envoy) attempts(t *testing.T) (clusters, routes int) {
 		t.Fatal(err)
 	}
 	of := func(name string) int {
-		m := regexp.MustCompile(`(?m)` + name + `: (\d+)$`).FindAllStringSubmatch(text, -1)
+		m := regexp.MustCompile(`(?m)`+name+`: (\d+)$`).FindAllStringSubmatch(text, -1)
 		if len(m) == 0 {
 			return 0
 		}
@@ -322,7 +322,6 @@ func TestWatchFilesLikeEnvoy(t *testing.T) {
 		})
 	}
 }
-
 
 // verdicts are what Envoy made of changed files, each once: "cds.yaml taken".
 func (p *proxy) verdicts(t *testing.T) (out []string) {
