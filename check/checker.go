@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check/aftermath"
 	"github.com/xdsproxy/xdsproxy/check/timer"
@@ -49,6 +50,8 @@ type Change struct {
 	// Types are those that its message is decoded with beside the linked ones; may
 	// be nil.
 	Types *descriptors.Types
+	// Loads are the files of which the entry says what a client made of them.
+	Loads []effect.Load
 }
 
 // Summary counts what a Checker has seen.
@@ -89,6 +92,7 @@ func (k *Checker) Step(e *session.Entry) Change {
 		k.change.Change = k.Engine.Step(e)
 	}
 	k.effects.Step(k.Engine, e, &k.change.Change)
+	k.change.Loads = slices.Clone(k.effects.Loads())
 	k.event = event{k: k, now: now, entry: e, change: &k.change, stream: k.change.Stream, sub: k.change.Sub, req: k.change.Request, resp: k.change.Response}
 	k.look(&k.event)
 	c := k.change

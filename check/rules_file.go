@@ -10,17 +10,43 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
+// watched is what a rule knows of a file.
+type watched struct {
+	filed.Event             // the last, until its content comes
+	told        session.Seq // the content of which it was said that Envoy does not see it
+}
+
 func isFile(t *engine.Stream) bool { return t != nil && t.Method.Variant == xds.VariantFile }
 
 func fileUnreadable(x *event) {
+	for _, l := range x.change.Loads {
+		switch l.Verdict {
+		case effect.Rejected:
+			why := "; its log says why"
+			if l.Why != "" {
+				why = ": " + l.Why
+			}
+			x.proveLoad(&l, Error, "Envoy rejected %s%s", l.Stream.Method.Name, why)
+		case effect.Unread:
+			x.proveLoad(&l, Error, "Envoy could not read %s", l.Stream.Method.Name)
+		}
+	}
 	if isFile(x.stream) && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
 		x.proveFile("read", nil, "no DiscoveryResponse: %s", aboutFile(x.stream, x.entry.Problems[0]))
 	}
+}
+
+// proveLoad proves what a client made of a file.
+func (x *event) proveLoad(l *effect.Load, s Severity, format string, args ...any) {
+	about := *x
+	about.stream, about.sub = l.Stream, l.Sub
+	about.provef(proof{severity: s, cause: l.Stream.Method.Path + "\x00" + l.Verdict.String() + l.Why, seqs: []session.Seq{l.Seq, x.seq()}}, format, args...)
 }
 
 // about is a problem of a file, in which its name stands.
@@ -123,8 +149,13 @@ func (x *event) secretsExpected(n *engine.Response) {
 }
 
 func noteFileEvent(x *event) {
+	for _, l := range x.change.Loads {
+		if l.Verdict == effect.Unseen && watchedOf(l.Stream).told != l.Seq {
+			x.proveLoad(&l, Warning, "Envoy has not read %s since it changed", l.Stream.Method.Name)
+		}
+	}
 	if isFile(x.stream) && x.entry.Kind == session.KindHeader {
-		*watchedOf(x.stream) = filed.Of(x.entry)
+		watchedOf(x.stream).Event = filed.Of(x.entry)
 	}
 }
 
@@ -133,13 +164,17 @@ func fileNotMoved(x *event) {
 	if !isFile(t) {
 		return
 	}
-	was := *watchedOf(t)
-	*watchedOf(t) = filed.Event{}
+	w := watchedOf(t)
+	was := w.Event
+	w.Event = filed.Event{}
 	if sent := x.sub.Sent; len(sent) > 1 && sent[len(sent)-2].Sum == n.Sum && sent[len(sent)-2].Version == n.Version {
+		w.told = n.Seq // there is nothing to miss
 		return
 	}
 	severity, how := Warning, was.Unseen()
-	if how == "" {
+	if how != "" {
+		w.told = n.Seq
+	} else {
 		severity, how = Info, was.Depends()
 	}
 	if how != "" {

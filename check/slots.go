@@ -1,7 +1,6 @@
 package check
 
 import (
-	"github.com/xdsproxy/xdsproxy/check/filed"
 	"github.com/xdsproxy/xdsproxy/check/timer"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
@@ -25,14 +24,14 @@ func warmingOf(t *engine.Stream) *warmings { return engine.Slot[warmings](&t.Mem
 func unsentOf(t *engine.Stream) *unsent    { return engine.Slot[unsent](&t.Memory) }
 
 // The same of what stays until the stream ends.
-func aheadOf(t *engine.Stream) *aheads        { return engine.Slot[aheads](&t.Lasting) }
-func sizesOf(t *engine.Stream) *sizes         { return engine.Slot[sizes](&t.Lasting) }
-func pollingOf(t *engine.Stream) *polling     { return engine.Slot[polling](&t.Lasting) }
-func watchedOf(t *engine.Stream) *filed.Event { return engine.Slot[filed.Event](&t.Lasting) }
-func loadsOf(t *engine.Stream) *loads         { return engine.Slot[loads](&t.Lasting) }
-func presenceOf(t *engine.Stream) *presence   { return engine.Slot[presence](&t.Lasting) }
-func identityOf(t *engine.Stream) *identity   { return engine.Slot[identity](&t.Lasting) }
-func inventsOf(t *engine.Stream) *bool        { return engine.Slot[bool](&t.Lasting) }
+func aheadOf(t *engine.Stream) *aheads      { return engine.Slot[aheads](&t.Lasting) }
+func sizesOf(t *engine.Stream) *sizes       { return engine.Slot[sizes](&t.Lasting) }
+func pollingOf(t *engine.Stream) *polling   { return engine.Slot[polling](&t.Lasting) }
+func watchedOf(t *engine.Stream) *watched   { return engine.Slot[watched](&t.Lasting) }
+func loadsOf(t *engine.Stream) *loads       { return engine.Slot[loads](&t.Lasting) }
+func presenceOf(t *engine.Stream) *presence { return engine.Slot[presence](&t.Lasting) }
+func identityOf(t *engine.Stream) *identity { return engine.Slot[identity](&t.Lasting) }
+func inventsOf(t *engine.Stream) *bool      { return engine.Slot[bool](&t.Lasting) }
 
 // What rules remember of a client.
 func inventedOf(x *event) *invented { return engine.Slot[invented](x.k.Remembered(x.stream)) }

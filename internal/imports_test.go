@@ -39,7 +39,8 @@ var allowed = map[string][]string{
 	"internal/render":    {"session", "internal/xds", "internal/protoscan", "internal/effect", "internal/engine", "internal/configdump", "internal/shortname", "decode", "check"},
 	"internal/trigger":   {"session", "internal/nearest", "internal/recent", "check"},
 	"internal/dump":      {"session", "recorder", "check", "internal/store", "internal/convert", "internal/report", "internal/trigger"},
-	"internal/app":       {"session", "internal/heap", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "internal/csds", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
+	"internal/files":     {"session", "internal/xds", "decode"},
+	"internal/app":       {"internal/files", "internal/bootstrap", "session", "internal/heap", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "internal/csds", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
 	"internal/wrap":      {"internal/held", "internal/console", "internal/bootstrap", "internal/render", "proxy", "replay"},
 	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
@@ -139,6 +140,7 @@ var thirdParty = map[string][]string{
 	"github.com/charmbracelet/":        {"tui", "tui/terminal"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
 	"github.com/modelcontextprotocol/": {"internal/mcp"},
+	"github.com/fsnotify/fsnotify":     {"internal/files"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "internal/convert", "internal/settings"},
 	"go.uber.org/zap":                  {"internal/playback", "proxy", "recorder", "internal/serve", "internal/admin", "internal/csds", "internal/app", "cmd/xdsproxy"},
 	"github.com/prometheus/":           {"internal/admin"},

@@ -16,7 +16,7 @@ import (
 func newRun(a *cli) *cobra.Command {
 	var path string
 	cmd := a.command(&cobra.Command{
-		Use:   "run --upstream ADDR [--listen ADDR] [--files DIR] [-w FILE] [--headless]",
+		Use:   "run --upstream ADDR [--listen ADDR] [-w FILE] [--headless]",
 		Short: "Forward between clients and a control plane, and record it",
 		Long: `Listens where clients connect, opens one connection to the control plane for
 each of theirs, and forwards every byte both ways, unchanged and at once. What
@@ -58,7 +58,7 @@ xdsproxy run --upstream istiod.istio-system:15012 \
              --upstream-ca root-cert.pem --tls-ca-dir ./debugging-ca
 
 # Files of Envoy instead of a control plane, and what Envoy makes of them
-xdsproxy run --files /etc/envoy/dynamic --envoy-bootstrap /etc/envoy/envoy.yaml \
+xdsproxy run --files /etc/envoy/dynamic --envoy-bootstrap envoy.yaml \
              --envoy-admin 127.0.0.1:9901
 
 # In a script: the first line on standard error says that it is ready

@@ -26,6 +26,7 @@ func topics() []topic {
 		{"configuration", "The configuration file, and several listeners", func(a *cli) string { return a.config.FileHelp() }},
 		{"environment", "Variables and settings, and which one wins", func(a *cli) string { return a.config.EnvironmentHelp() }},
 		written("exit-codes", "What the exit codes say"),
+		written("files", "What happens to files that Envoy subscribes to"),
 		{"filters", "How to say which entries are wanted", func(*cli) string { return filtersTopic() }},
 		written("formats", "The machine-readable forms"),
 		written("scripts", "How to write a conversation by hand"),

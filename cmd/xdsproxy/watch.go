@@ -23,7 +23,7 @@ func newWatch(a *cli) *cobra.Command {
 	var text string
 	output, noFollow, noCheck := "text", false, false
 	cmd := a.command(&cobra.Command{
-		Use:   "watch [SOURCE|--files DIR] [--filter FILTER] [-o text|jsonl] [--no-follow]",
+		Use:   "watch [SOURCE] [--filter FILTER] [-o text|jsonl] [--no-follow]",
 		Short: "Print a line for each entry of a recording, live or finished",
 		Long: `Prints a recording as it was seen: one line for each message, stream and
 connection. A recording that is still being written is followed until its
@@ -66,7 +66,7 @@ xdsproxy watch session.xdsp --filter at:12:44..12:46
 XDSPROXY_VIEWER_TOKEN=... xdsproxy watch 127.0.0.1:19000
 
 # The files that an Envoy reads its configuration from
-xdsproxy watch --files /etc/envoy/dynamic --envoy-bootstrap /etc/envoy/envoy.yaml
+xdsproxy watch --files /etc/envoy/dynamic --envoy-bootstrap envoy.yaml
 
 # A recording that comes through a pipe
 ssh gateway cat session.xdsp | xdsproxy watch -`,

@@ -2,7 +2,6 @@ package file
 
 import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
@@ -24,25 +23,18 @@ func KindOf(name string, data []byte) Kind {
 	if len(data) > MaxSize {
 		return Response
 	}
-	var (
-		root *yaml.Node
-		err  *lenient.Fault
-	)
-	switch endings[ending(name)] {
-	case formatYAML:
-		root, _, err = lenient.YAMLTree(data, maxValues)
-	case formatJSON:
-		root, err = lenient.JSONTree(data, maxValues)
-	default:
+	form := endings[ending(name)]
+	if form != formatYAML && form != formatJSON {
 		return Response
 	}
-	if err != nil || root == nil || root.Kind != yaml.MappingNode || len(root.Content) == 0 {
+	keys := lenient.Keys(data, form == formatJSON, maxValues)
+	if len(keys) == 0 {
 		return Response
 	}
 	kind := Other
 	fields := (&discovery.DiscoveryResponse{}).ProtoReflect().Descriptor().Fields()
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		switch key := root.Content[i].Value; {
+	for _, key := range keys {
+		switch {
 		case fields.ByName(protoreflect.Name(key)) != nil, fields.ByJSONName(key) != nil:
 			return Response
 		case key == "static_resources", key == "staticResources", key == "dynamic_resources", key == "dynamicResources":

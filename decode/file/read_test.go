@@ -179,7 +179,9 @@ func FuzzRead(f *testing.F) {
 		if !file.Is(name) || len(data) > 1<<16 {
 			return
 		}
+		file.KindOf(name, data)
 		got, err := file.Read(name, data)
+		file.Sources(got.Response)
 		if err != nil {
 			if got.Response != nil || !strings.HasPrefix(err.Error(), name+":") {
 				t.Fatalf("%+v, %v", got, err)

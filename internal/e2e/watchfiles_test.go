@@ -139,7 +139,7 @@ func (e *envoy) attempts(t *testing.T) (clusters, routes int) {
 		t.Fatal(err)
 	}
 	of := func(name string) int {
-		m := regexp.MustCompile(`(?m)` + name + `: (\d+)$`).FindAllStringSubmatch(text, -1)
+		m := regexp.MustCompile(`(?m)`+name+`: (\d+)$`).FindAllStringSubmatch(text, -1)
 		if len(m) == 0 {
 			return 0
 		}
@@ -323,3 +323,63 @@ func TestWatchFilesLikeEnvoy(t *testing.T) {
 	}
 }
 
+// verdicts are what Envoy made of changed files, each once: "cds.yaml taken".
+func (p *proxy) verdicts(t *testing.T) (out []string) {
+	t.Helper()
+	for line := range strings.Lines(p.stdout.String()) {
+		var o render.Object
+		if !strings.HasSuffix(line, "\n") || json.Unmarshal([]byte(line), &o) != nil || o.Held == nil {
+			continue
+		}
+		for _, l := range o.Held.Loads {
+			text := filepath.Base(l.Path) + " " + l.Verdict
+			for _, f := range o.Findings {
+				text += " " + f.Rule + ": " + f.Message
+			}
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// What an Envoy makes of a file is known where its admin endpoint is asked: that it took
+// it, that it did not and why, that it could not read it, and that it has not looked.
+func TestWatchFilesVerdict(t *testing.T) {
+	t.Parallel()
+	tool(t, "envoy", "envoy", "_bin", "envoy")
+	p := &plot{dir: t.TempDir()}
+	writeFiles(t, p.dir, p.texts(t, 1))
+	e, bootstrap := p.envoy(t)
+	e.url(t, "ingress")
+	w := watchFiles(t, "--files", p.dir, "--envoy-bootstrap", bootstrap, "--envoy-admin", e.admin, "--held-interval", "1s")
+	eventually(t, "that Envoy is asked", func() bool { return strings.Contains(w.stdout.String(), `"kind":"held"`) })
+	n := 0
+	said := func(want string) {
+		t.Helper()
+		eventually(t, want, func() bool {
+			all := w.verdicts(t)
+			return len(all) > n && regexp.MustCompile(want).MatchString(all[n])
+		})
+		n++
+	}
+	path := p.path("lds.yaml")
+	move(t, p.path("cds.yaml"), p.texts(t, 2)["cds.yaml"])
+	said(`^cds.yaml taken$`)
+	move(t, p.path("rds.yaml"), p.texts(t, 2)["rds.yaml"])
+	said(`^rds.yaml taken$`)
+	text := p.texts(t, 2)["lds.yaml"]
+	_, chain, _ := strings.Cut(text, "  filter_chains:\n")
+	move(t, path, text+chain)
+	said(`^lds.yaml rejected file-invalid: Envoy rejected \S+lds.yaml: .*same matching rules`)
+	move(t, path, strings.Replace(text, "port_value: 0", "port_value: 70000", 1))
+	said(`^lds.yaml rejected file-invalid: Envoy rejected \S+lds.yaml; its log says why$`)
+	move(t, path, "resources: [")
+	said(`^lds.yaml unreadable file-invalid: Envoy could not read \S+lds.yaml$`)
+	writeFiles(t, p.dir, p.texts(t, 3))
+	eventually(t, "that Envoy has read none of them", func() bool { return len(w.verdicts(t)) >= n+2 })
+	for _, v := range w.verdicts(t)[n:] {
+		if !strings.HasSuffix(v, "not-read") {
+			t.Error(v)
+		}
+	}
+}

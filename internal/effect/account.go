@@ -7,6 +7,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -33,6 +34,9 @@ type Account struct {
 	bytes     int64   // of bodies
 	size      int64   // of all else, about
 	forgotten uint64
+
+	loads   map[session.StreamID]*load
+	settled []Load // by the last entry
 }
 
 // body is the bytes of a content, nil once they were let go of.
@@ -55,6 +59,7 @@ type client struct {
 	strange   map[key]bool // that are in use, and nobody sent
 	waits     []decode.Unready
 	several   string // why it cannot be told which process speaks
+	stats     map[string]uint64
 }
 
 type key struct{ typ, name string }
@@ -88,6 +93,7 @@ func (a *Account) Forgotten() uint64 { return a.forgotten }
 
 // Step takes the next entry and what it changed.
 func (a *Account) Step(k *engine.Engine, e *session.Entry, c *engine.Change) {
+	a.settled = a.settled[:0]
 	switch {
 	case e.Kind == session.KindHeld:
 		a.on = true
@@ -97,6 +103,8 @@ func (a *Account) Step(k *engine.Engine, e *session.Entry, c *engine.Change) {
 		if e.Held != nil && c.Client != "" {
 			a.heldEntry(k, e, c.Client)
 		}
+	case c.Variant == xds.VariantFile && (e.Kind == session.KindMessage || e.Kind == session.KindHeader) && c.Stream != nil:
+		a.loaded(e, c)
 	case !a.on || c.Client == "" || c.Sub == nil || c.Sub.Exempt():
 	case c.Response != nil:
 		a.sent(k, e, c)

@@ -56,7 +56,7 @@ func (a *Account) heldEntry(k *engine.Engine, e *session.Entry, id string) {
 		return
 	}
 	if h.Whole {
-		cl.whole, cl.waits = true, nil
+		cl.whole, cl.waits, cl.stats = true, nil, nil
 	}
 	named := a.take(cl, e)
 	if h.Whole {
@@ -72,6 +72,7 @@ func (a *Account) heldEntry(k *engine.Engine, e *session.Entry, id string) {
 		a.adopt(k, cl)
 	}
 	a.look(k, cl)
+	a.settleLoads(k, cl, src.From, src.Read)
 }
 
 // source is where a client was asked.
@@ -95,6 +96,8 @@ func (a *Account) take(cl *client, e *session.Entry) map[key]bool {
 			if strings.HasPrefix(r.TypeURL, xds.AdminPrefix) {
 				if strings.HasSuffix(r.TypeURL, ".UnreadyTargetsDumps") {
 					cl.waits = decode.PeekUnready(r.Body)
+				} else if strings.HasSuffix(r.TypeURL, ".SimpleMetric") && r.Body != nil {
+					cl.stat(r)
 				}
 				continue
 			}

@@ -204,6 +204,9 @@ func (w *Watcher) enterChange(f *watched, c *change, data []byte) {
 	now := time.Now()
 	add := func(e session.Entry) {
 		e.Time, e.Stream = now, f.stream
+		if e.Kind == session.KindMessage && !w.since.IsZero() {
+			e.Start = w.since
+		}
 		w.o.Append(e)
 	}
 	if f.stream == 0 {

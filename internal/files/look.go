@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode/file"
 )
@@ -149,6 +150,7 @@ func (w *Watcher) look() {
 		w.leave(d)
 	}
 	clear(w.marks)
+	w.looked = time.Now()
 	w.missed = false
 	w.count.Store(uint64(len(w.files)))
 }

@@ -28,6 +28,9 @@ type Watcher struct {
 	said   map[string]bool
 	begun  bool // all was looked at once
 	fresh  bool // another file is known to be subscribed to
+	// since is when what is looked at now can have happened first: the first event
+	// of it, or the look before.
+	since, looked time.Time
 
 	cancel context.CancelFunc
 	run    sync.WaitGroup
@@ -113,10 +116,12 @@ func (w *Watcher) watch(ctx context.Context) {
 			w.missed = true // the queue of the system was full
 			continue
 		case <-due.C:
+			w.since = first
 		case <-every.C:
 			if !first.IsZero() {
 				continue
 			}
+			w.since = w.looked
 		}
 		first = time.Time{}
 		w.look()

@@ -15,6 +15,25 @@ func JSONTree(data []byte, values int) (*yaml.Node, *Fault) {
 	return root, err
 }
 
+// Keys are those at the top of a text in YAML or JSON; nil if it cannot be read, or is
+// no mapping.
+func Keys(data []byte, json bool, values int) (keys []string) {
+	var root *yaml.Node
+	var err *Fault
+	if json {
+		root, err = JSONTree(data, values)
+	} else {
+		root, _, err = YAMLTree(data, values)
+	}
+	if err != nil || root == nil || root.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		keys = append(keys, root.Content[i].Value)
+	}
+	return keys
+}
+
 type grower struct {
 	lexer
 	left int

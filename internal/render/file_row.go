@@ -1,10 +1,12 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filed"
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -58,4 +60,31 @@ func (o *Object) addFile(e *session.Entry, c *check.Change) {
 	if n := c.Response; n != nil && !n.WasFirst {
 		o.Added, o.Changed, o.Removed = names(n.Added), names(n.Changed), names(n.Removed)
 	}
+}
+
+// HeldLoad is what a client made of a file, by its counters.
+type HeldLoad struct {
+	Path    string `json:"path"`
+	Seq     uint64 `json:"seq"`     // of the content
+	Verdict string `json:"verdict"` // taken, rejected, unreadable or not-read
+	Why     string `json:"why,omitempty"`
+}
+
+func (o *Object) addLoads(c *check.Change) {
+	if o.Held == nil {
+		return
+	}
+	for _, l := range c.Loads {
+		o.Held.Loads = append(o.Held.Loads, HeldLoad{l.Stream.Method.Name, uint64(l.Seq), l.Verdict.String(), l.Why})
+	}
+}
+
+// loadText says what a client made of files.
+func loadText(c *check.Change) string {
+	var b strings.Builder
+	for _, l := range c.Loads {
+		what := map[effect.Verdict]string{effect.Taken: "took", effect.Rejected: "rejected", effect.Unread: "could not read", effect.Unseen: "has not read"}[l.Verdict]
+		fmt.Fprintf(&b, "; %s %s of entry %d", what, Safe(l.Stream.Method.Name), l.Seq)
+	}
+	return b.String()
 }

@@ -149,6 +149,8 @@ type (
 		// that are not, and all that changed if this is not the whole.
 		InUse     map[string]int `json:"in_use,omitempty"`
 		Resources []HeldItem     `json:"resources,omitempty"`
+		// Loads are what the client made of files that changed.
+		Loads []HeldLoad `json:"loads,omitempty"`
 	}
 	// Note is something to know about the recording.
 	Note struct {
@@ -204,6 +206,7 @@ func NewObject(e *session.Entry, c *check.Change) *Object {
 		}
 	}
 	o.addEvent(e)
+	o.addLoads(c)
 	if c.Variant == xds.VariantFile {
 		o.addFile(e, c)
 	}

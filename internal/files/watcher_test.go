@@ -1,0 +1,178 @@
+package files
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
+)
+
+// log keeps entries, and what people are told.
+type log struct {
+	mu      sync.Mutex
+	entries []session.Entry
+	said    []string
+	streams session.StreamID
+}
+
+func (l *log) append(e session.Entry) session.Seq {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, e)
+	return session.Seq(len(l.entries))
+}
+
+func (l *log) next() session.StreamID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.streams++
+	return l.streams
+}
+
+// events are what happened to a file.
+func (l *log) events(path string) (out []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries {
+		if session.Get(e.Headers, xds.FilePath) == path {
+			out = append(out, session.Get(e.Headers, xds.FileEvent))
+		}
+	}
+	return out
+}
+
+func (l *log) texts() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.said, "\n")
+}
+
+func start(t *testing.T, dirs ...string) (*log, *Watcher) {
+	t.Helper()
+	l := &log{}
+	w, err := Start(Options{Dirs: dirs, Append: l.append, NewStream: l.next, Slowly: 100 * time.Millisecond, Said: func(n *News) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.said = append(l.said, n.Text)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return l, w
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *log) await(t *testing.T, path string, want ...string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		got := l.events(path)
+		if slices.Equal(got, want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// What happened is told by what came of it.
+func TestEvents(t *testing.T) {
+	dir, away := t.TempDir(), t.TempDir()
+	path := filepath.Join(dir, "cds.yaml")
+	write(t, path, "version_info: '1'")
+	l, _ := start(t, dir)
+	want := []string{"read"}
+	step := func(event string, do func()) {
+		t.Helper()
+		do()
+		want = append(want, event)
+		l.await(t, path, want...)
+	}
+	l.await(t, path, want...)
+	step("rename", func() {
+		write(t, path+".tmp", "version_info: '2'")
+		rename(t, path+".tmp", path)
+	})
+	step("rename", func() {
+		write(t, filepath.Join(away, "x"), "version_info: '3'")
+		rename(t, filepath.Join(away, "x"), path)
+	})
+	step("write", func() { write(t, path, "version_info: '4'") })
+	step("delete", func() { _ = os.Remove(path) })
+	step("create", func() { write(t, path, "version_info: '5'") })
+	step("delete", func() { rename(t, path, filepath.Join(away, "y")) })
+	step("rename", func() { rename(t, filepath.Join(away, "y"), path) })
+	step("rename", func() {
+		_ = os.Symlink(filepath.Join(away, "z"), path+".tmp")
+		write(t, filepath.Join(away, "z"), "version_info: '6'")
+		rename(t, path+".tmp", path)
+	})
+	step("swap", func() { // the file that it links to
+		write(t, filepath.Join(away, "tmp"), "version_info: '7'")
+		rename(t, filepath.Join(away, "tmp"), filepath.Join(away, "z"))
+	})
+}
+
+// Where it is known what a client subscribes to, other files are left out, which is said.
+func TestOthersAreLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	named := filepath.Join(dir, "eds.yaml")
+	write(t, named, "version_info: '1'")
+	l := &log{}
+	w, err := Start(Options{Dirs: []string{dir}, Known: true, Append: l.append, NewStream: l.next, Said: func(n *News) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.said = append(l.said, n.Text)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if got := l.events(named); len(got) != 0 || !strings.Contains(l.texts(), "does not subscribe to them: eds.yaml") {
+		t.Fatalf("%q, %q", got, l.texts())
+	}
+}
+
+// There is a bound to how many files are watched, and it is said.
+func TestManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	for i := range maxFiles + 50 {
+		write(t, filepath.Join(dir, fmt.Sprintf("%05d.yaml", i)), "version_info: '1'")
+	}
+	l, w := start(t, dir)
+	if n := w.Stats().Files; n != maxFiles || !strings.Contains(l.texts(), "has more files than the 1000 that are watched") {
+		t.Errorf("%d files, %s", n, l.texts())
+	}
+}
+
+// A directory of --files has to be there when the watching begins.
+func TestStartRefuses(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.yaml"), "")
+	for _, name := range []string{filepath.Join(dir, "b"), filepath.Join(dir, "a.yaml")} {
+		if _, err := Start(Options{Dirs: []string{name}}); err == nil {
+			t.Errorf("%s is watched", name)
+		}
+	}
+}
