@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -203,7 +206,6 @@ func TestLongPolls(t *testing.T) {
 			p.ended(t)
 			s.longPolls(t, p)
 
-			t.Log(time.Now()); runProgram(t, "export", p.file, "-w", "/tmp/lp-"+map[bool]string{true: "1", false: "2"}[http1]+".xdsp")
 			if report := playedAlike(t, p.file, nil, path); report.Streams != 4 {
 				t.Errorf("%+v", report)
 			}
@@ -280,4 +282,165 @@ func TestReplayPolls(t *testing.T) {
 			playedAlike(t, filepath.Join(sessionsDir, name+".xdsp"), nil, envoyPath(t))
 		})
 	}
+}
+
+// polledPaths are the paths of REST, by the type that they are for.
+func polledPaths() map[string]string {
+	return map[string]string{
+		"CDS": "clusters", "EDS": "endpoints", "LDS": "listeners", "RDS": "routes", "SDS": "secrets", "RTDS": "runtime",
+		"ECDS": "extension_configs", "SRDS": "scoped-routes",
+	}
+}
+
+// All paths of both versions are read, in HTTP/1.1 and HTTP/2, however the reply
+// is sent: in chunks, compressed, on a connection that is closed behind it.
+func TestPollsOfAllForms(t *testing.T) {
+	const inner = `{"@type":"type.googleapis.com/google.protobuf.Struct","value":{"name":"one"}}`
+	h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		reply := fmt.Sprintf(`{"version_info":"7","resources":[%s]}`, inner)
+		if r.Header.Get("X-Close") != "" {
+			w.Header().Set("Connection", "close")
+		}
+		out := io.Writer(w)
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			defer z.Close()
+			out = z
+		}
+		for len(reply) > 0 {
+			n := min(20, len(reply))
+			_, _ = io.WriteString(out, reply[:n])
+			reply = reply[n:]
+			_ = http.NewResponseController(w).Flush()
+		}
+	}))
+	h.Config.Protocols = new(http.Protocols)
+	h.Config.Protocols.SetHTTP1(true)
+	h.Config.Protocols.SetUnencryptedHTTP2(true)
+	h.Start()
+	t.Cleanup(h.Close)
+	p := startProxy(t, h.Listener.Addr().String())
+	polls := 0
+	for _, http1 := range []bool{true, false} {
+		transport := &http.Transport{Protocols: new(http.Protocols), DisableCompression: true}
+		transport.Protocols.SetHTTP1(http1)
+		transport.Protocols.SetUnencryptedHTTP2(!http1)
+		for _, version := range []string{"v2", "v3"} {
+			for typ, path := range polledPaths() {
+				if version == "v2" && typ == "ECDS" {
+					continue
+				}
+				for i, header := range []string{"", "X-Close", "Accept-Encoding"} {
+					body := fmt.Sprintf(`{"version_info":"%d","node":{"id":"n","cluster":"c"},"resource_names":["one"]}`, i)
+					r, err := http.NewRequest(http.MethodPost, "http://"+p.addr+"/"+version+"/discovery:"+path, strings.NewReader(body))
+					if err != nil {
+						t.Fatal(err)
+					}
+					r.Header.Set("Content-Type", "application/json")
+					if header != "" {
+						r.Header.Set(header, "gzip")
+					}
+					w, err := transport.RoundTrip(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, _ = io.Copy(io.Discard, w.Body)
+					_ = w.Body.Close()
+					polls++
+				}
+			}
+		}
+		transport.CloseIdleConnections()
+	}
+	p.stop(t)
+	asked, answered := 0, 0
+	for _, l := range p.watch(t) {
+		if l.Kind != "message" {
+			continue
+		}
+		path := l.Method[strings.LastIndexByte(l.Method, ':')+1:]
+		if polledPaths()[l.Type] != path || l.Variant != "rest" || len(l.Problems) > 0 {
+			t.Errorf("%+v", l)
+		}
+		switch {
+		case l.Side == "client" && slices.Equal(l.Names, []string{"one"}):
+			asked++
+		case l.Side == "server" && l.Version == "7":
+			answered++
+		}
+	}
+	if asked != polls || answered != polls {
+		t.Errorf("of %d polls, %d are read, and %d answers", polls, asked, answered)
+	}
+}
+
+// Ten thousand polls that bring nothing new are one line, one client, and no more
+// memory than a thousand.
+func TestManyPolls(t *testing.T) {
+	const few, many = 2_000, 10_000
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte(`"version_info":"1"`)) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = io.WriteString(w, `{"version_info":"1","resources":[{"@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster","name":"c"}]}`)
+	}))
+	t.Cleanup(h.Close)
+	p := startProxy(t, h.Listener.Addr().String())
+	poll := func(version string) {
+		w, err := http.Post("http://"+p.addr+"/v3/discovery:clusters", "application/json",
+			strings.NewReader(`{"version_info":"`+version+`","node":{"id":"n","cluster":"c"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, w.Body)
+		_ = w.Body.Close()
+	}
+	poll("")
+	early := int64(0)
+	for i := range many {
+		if poll("1"); i == few {
+			early = resident(t, p.cmd.Process.Pid)
+		}
+	}
+	if late := resident(t, p.cmd.Process.Pid); early > 0 && late > early+32<<20 {
+		t.Errorf("%d MiB after %d polls, %d MiB after %d", early>>20, few, late>>20, many)
+	}
+	p.stop(t)
+	shown := string(p.run(t, "watch", p.file, "--no-follow"))
+	if lines := strings.Count(shown, "\n"); lines > 12 || !strings.Contains(shown, "x9,998 ") {
+		t.Errorf("%d lines:\n%s", lines, shown)
+	}
+	var status struct {
+		Clients []struct {
+			Types []struct{ State, Version string }
+		}
+	}
+	if err := json.Unmarshal(p.run(t, "status", p.file, "-o", "json"), &status); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(status.Clients); got != "[{[{SYNCED 1}]}]" {
+		t.Errorf("status is %s", got)
+	}
+	var report replayReport
+	if code, said := played(t, &report, nil, p.file, "--as", "client", "--target", h.Listener.Addr().String()); code != 0 || report.Matched != 1 || report.Sent > 5 {
+		t.Errorf("exit code %d, %+v\n%s", code, report, said)
+	}
+}
+
+// resident is how much memory a process takes, in bytes; 0 where that is not told.
+func resident(t *testing.T, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	var all, here int64
+	if _, err := fmt.Sscan(string(text), &all, &here); err != nil {
+		t.Fatal(err)
+	}
+	return here * int64(os.Getpagesize())
 }
