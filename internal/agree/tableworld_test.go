@@ -97,6 +97,7 @@ type lane struct {
 	asked, stated bool
 	askedAgain    bool // of REST: its client came back on another connection
 	askedSeq      session.Seq
+	announced     string // the version of the last request
 	names         map[string]bool
 	star          bool // asked for by "*"
 	wild, named   bool
