@@ -122,7 +122,7 @@ func TestREST(t *testing.T) {
 		if e.Kind == session.KindOpen {
 			e.Headers = append(e.Headers, session.Field{Name: expectedTimeout, Value: "2500"})
 		}
-		o.step(&e)
+		o.See(&e)
 	}
 	of, _ := o.Client("n")
 	if of.REST == nil || of.REST.Timeout != 2500*time.Millisecond || !of.REST.HTTP1 || !strings.Contains(string(of.Node), `"n"`) {
