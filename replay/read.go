@@ -219,6 +219,15 @@ func (p *planner) leftOut() {
 	}
 }
 
+// room says whether there is room for one more step, that of an entry.
+func (p *planner) room(seq session.Seq) bool {
+	if p.steps >= maxSteps && !p.cut {
+		p.cut = true
+		p.note("the recording has more than %d messages: those after entry %d are not played", maxSteps, seq-1)
+	}
+	return p.steps < maxSteps
+}
+
 func (p *planner) message(e *session.Entry, c *engine.Change) {
 	t := p.open[e.Stream]
 	if t == nil && e.Stream != 0 {
@@ -230,11 +239,7 @@ func (p *planner) message(e *session.Entry, c *engine.Change) {
 		return
 	}
 	m := c.Message
-	if p.steps >= maxSteps {
-		if !p.cut {
-			p.cut = true
-			p.note("the recording has more than %d messages: those after entry %d are not played", maxSteps, e.Seq-1)
-		}
+	if !p.room(e.Seq) {
 		return
 	}
 	key, whole := c.Sub.Key, !e.Message.Truncated && !e.Message.Compressed

@@ -67,9 +67,6 @@ func (p *planner) poll(e *session.Entry, c *engine.Change) bool {
 
 // asked takes what a poll asks.
 func (p *planner) asked(e *session.Entry, c *engine.Change) {
-	if p.steps >= maxSteps {
-		return // which is said where it is found of streams
-	}
 	m, whole := c.Message, !e.Message.Truncated && !e.Message.Compressed
 	of := p.polls.of[c.Sub]
 	if of == nil {
@@ -88,7 +85,6 @@ func (p *planner) asked(e *session.Entry, c *engine.Change) {
 		Says: ClaimOf(m.Version, of.version, of.sent),
 	}}
 	p.polls.open[e.Stream] = t
-	p.steps++
 	if whole {
 		p.see(e)
 	}
@@ -137,18 +133,21 @@ func (p *planner) sumOf(m *decode.Message) uint64 {
 func (p *planner) answered(t *openPoll, e *session.Entry) {
 	r := &t.turn.Reply
 	r.At = p.engine.Now.UnixNano()
-	if e != nil && (e.Kind == session.KindCancel || r.Status == 0) {
-		r.Status, r.Body, r.By, r.News = 0, 0, e.Side, false
-	}
-	if e == nil {
-		r.Status, r.Body, r.News = 0, 0, false
+	if e == nil || e.Kind != session.KindTrailer || r.Status == 0 {
+		*r = Reply{At: r.At}
+		if e != nil {
+			r.By = e.Side
+		}
 	}
 	turns := t.of.Turns
 	if n := len(turns); n > 0 && turns[n-1].alike(&t.turn) {
 		turns[n-1].Times++
 		return
 	}
-	t.of.Turns = append(turns, t.turn)
+	if p.room(t.turn.Poll) {
+		p.steps++
+		t.of.Turns = append(turns, t.turn)
+	}
 }
 
 // alike says whether two polls ask and bring the same, and nothing new.

@@ -49,13 +49,16 @@ the live server gave. The contents of its responses are compared, whatever their
 nonces, versions and order, and however they are cut into responses; and what
 check finds the server to do wrong and did not find in the recording.
 
+Polls of REST are played likewise, those that bring nothing new once. That a
+client took a content shows in the version that its next poll announces.
+
 --fault KIND[=VALUE][:FILTER][#COUNT] does something wrong on purpose, to what
 the filter wants of the recording: the first, or #2, #2..4, #* for all of it.
 docs/replaying.md lists the kinds.
 
 Masked private keys are replaced by fresh ones with the recorded names. What
-cannot be played is said, and the rest is played: polls, load reports, what a
-gap swallowed. TLS is asked for by the flags that run has for it: towards
+cannot be played is said, and the rest is played: load reports, what a gap
+swallowed. TLS is asked for by the flags that run has for it: towards
 clients with --as server, towards the control plane with --as client. What was
 recorded through TLS is replayed like the rest, with TLS or without. Listeners
 whose addresses cannot be had are moved where the client is on this machine.

@@ -45,6 +45,14 @@ func (l *lane) standing() *reply {
 	return n
 }
 
+// repeats says whether a reply is what was accepted just before it, in answer to a
+// poll that says so.
+func (l *lane) repeats(n *reply) bool {
+	was := l.good
+	return was != nil && was.mark == accepted && was.ordinal == n.ordinal-1 && n.version != "" && n.version == l.announced &&
+		n.version == was.version && n.sum == was.sum
+}
+
 // states is the table of states: where a client stands on one stream.
 func (l *lane) states(now time.Time, timers *check.Timers) words {
 	n := l.standing()
@@ -64,7 +72,7 @@ func (l *lane) states(now time.Time, timers *check.Timers) words {
 		return words{notSent}
 	case n.mark == rejected:
 		return words{nacked}
-	case n.mark == accepted:
+	case n.mark == accepted, l.rest && n.mark == open && l.repeats(n):
 		return words{synced}
 	case n.mark == unclear:
 		return words{unknown}

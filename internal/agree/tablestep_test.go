@@ -14,7 +14,7 @@ import (
 func (w *world) request(e *session.Entry, m *meaning) {
 	l, p := m.lane, m.message
 	m.first, m.firstOrNot = !l.asked, l.askedAgain
-	l.askedAgain = false
+	l.askedAgain, l.announced = false, p.Version
 	if !l.asked {
 		l.asked, l.askedSeq = true, e.Seq
 		l.stated = len(p.InitialVersions) > 0

@@ -80,6 +80,7 @@ type stream struct {
 	lanes   map[string]*lane
 	order   []*lane
 	polled  *polled // that a poll is of
+	refused bool    // by the status of HTTP
 	sure    bool    // all of it was seen
 	murky   bool    // whose it is, or was, cannot be told for sure
 	spoke   bool    // a message was seen before its client had a name
@@ -96,6 +97,7 @@ type lane struct {
 	asked, stated bool
 	askedAgain    bool // of REST: its client came back on another connection
 	askedSeq      session.Seq
+	announced     string // the version of the last request
 	names         map[string]bool
 	star          bool // asked for by "*"
 	wild, named   bool
@@ -168,6 +170,7 @@ func (w *world) step(e *session.Entry) (m meaning) {
 		w.open(e)
 	case session.KindHeader:
 		if st := w.streams[e.Stream]; st != nil && e.Side == session.Server {
+			st.refused = session.Get(e.Headers, ":status") != "200"
 			if ct := session.Get(e.Headers, "content-type"); ct != "" {
 				st.content[1] = ct
 			}
@@ -293,7 +296,7 @@ func (w *world) message(e *session.Entry) meaning {
 	if st.client() == "" {
 		w.murky[""] = true
 	}
-	if st.ended || !p.Request() && !p.Response() || e.Message.Compressed {
+	if st.ended || !p.Request() && !p.Response() || e.Message.Compressed || st.refused && p.Response() && st.method.Variant == xds.VariantREST {
 		return m
 	}
 	l := w.lane(e, st, &p)

@@ -75,6 +75,9 @@ func (k *Engine) peek(st *Stream, e *session.Entry) (*decode.Message, *chunk.Bat
 	if e.Side == session.Server {
 		content = st.content[1]
 	}
+	if st.refusedPoll(e.Side) { // what comes with it is for people
+		return &decode.Message{}, nil
+	}
 	if e.Message.Compressed {
 		m := decode.Peek(st.Method, e.Side, content, nil)
 		m.Problems = append(m.Problems, "the message is still compressed")

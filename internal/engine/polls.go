@@ -115,6 +115,12 @@ func (k *Engine) changed(by poller, names []string) *polls {
 	return nil
 }
 
+// refusedPoll says whether what a side says is no answer to a poll but why there is
+// none: by its status of HTTP.
+func (t *Stream) refusedPoll(by session.Side) bool {
+	return t.Method.Variant == xds.VariantREST && by == session.Server && t.Status != "" && t.Status != "200"
+}
+
 // hangUp notes that a connection of a conversation was closed.
 func (k *Engine) hangUp(p *polls, id session.ConnID, why string) {
 	if delete(p.conns, id); len(p.conns) > 0 {

@@ -251,6 +251,9 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	case n.Verdict == Unjudged && s.Accepted != nil:
 		n = s.Accepted // what came before the part that was seen
 	}
+	if s.again(n) {
+		n = s.Sent[len(s.Sent)-2]
+	}
 	ts.State, ts.Sent, ts.Since, ts.Seq = k.stateOf(s, n), n.Version, n.At, n.Seq
 	if n.judgedSeq != 0 {
 		ts.Since, ts.Seq = n.judgedAt, n.judgedSeq
@@ -287,6 +290,16 @@ func (k *Engine) stateOf(s *Subscription, n *Response) State {
 		return Stale
 	}
 	return Pending
+}
+
+// again says whether a response tells a client that polls what it has just said that
+// it has: there is nothing to be taken.
+func (s *Subscription) again(n *Response) bool {
+	if !s.polled() || n != s.Newest() || n.Verdict != Unjudged || n.Version == "" || len(s.Sent) < 2 || s.Last == nil {
+		return false
+	}
+	before := s.Sent[len(s.Sent)-2]
+	return before.Verdict == ACKed && before.Version == n.Version && before.Sum == n.Sum && Short(s.Last.Message.Version) == n.Version
 }
 
 // polled says whether the type is asked for by polls of REST, which have no

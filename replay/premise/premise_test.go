@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
@@ -68,6 +69,12 @@ func TestClient(t *testing.T) {
 				"-- stream 2 method=StreamListeners\nC> type=LDS V= N= R=[] node=n\n",
 			"CDS by DELTA_GRPC; LDS by GRPC; cluster xds: the server;",
 		},
+		{
+			"polls",
+			"P> path=/v3/discovery:clusters type=CDS V= node=n\np< 200 type=CDS V=1 res=[web{eds,src=rest}]\nP> path=/v3/discovery:clusters type=CDS V=1 node=n\np< 304\n" +
+				"P> path=/v3/discovery:endpoints type=EDS V= R=[web] node=n\nP> path=/v3/discovery:endpoints type=EDS V= R=[own] node=n\n",
+			"CDS by REST; EDS own by REST; cluster xds: the server;",
+		},
 		{"a secret that is not referred to", cds + "C> type=SDS V= N= R=[s]\n", `ADS GRPC; CDS; note "s";`},
 		{
 			"names of authorities",
@@ -111,6 +118,25 @@ func TestClient(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// How a client polls, and how long it waits for an answer, is told by its polls.
+func TestREST(t *testing.T) {
+	s, err := script.Parse("script", []byte("P> path=/v3/discovery:clusters type=CDS V= node=n\np< 304\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Observe(nil)
+	for e := range s.Entries() {
+		if e.Kind == session.KindOpen {
+			e.Headers = append(e.Headers, session.Field{Name: expectedTimeout, Value: "2500"})
+		}
+		o.See(&e)
+	}
+	of, _ := o.Client("n")
+	if of.REST == nil || of.REST.Timeout != 2500*time.Millisecond || !of.REST.HTTP1 || !strings.Contains(string(of.Node), `"n"`) {
+		t.Errorf("%+v, node %s", of.REST, of.Node)
 	}
 }
 

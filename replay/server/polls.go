@@ -293,13 +293,14 @@ func (p *polling) early(says replay.Claim) bool {
 
 // take takes the turn, and answers as it was answered.
 func (p *polling) take(w http.ResponseWriter, r *http.Request, says replay.Claim) {
-	turn := &p.Turns[p.at]
+	at := p.at
+	turn := &p.Turns[at]
 	reply := &turn.Reply
-	if reply.Status == 0 && reply.By != session.Server && p.at == len(p.Turns)-1 { // nothing comes after it
-		p.next()
+	if reply.Status == 0 && reply.By != session.Server && at == len(p.Turns)-1 { // nothing comes after it
+		p.next(at)
 		p.hold(r)
 	}
-	defer p.next()
+	defer p.next(at)
 	if reply.Status != 0 {
 		p.row.Sent++
 	}
@@ -358,8 +359,12 @@ func (p *polling) write(w http.ResponseWriter, r *http.Request, turn *replay.Tur
 	p.server.ledger.Sent()
 }
 
-// next goes on to the next turn.
-func (p *polling) next() {
+// next goes on from a turn to the next, once: while a poll of it was held, the client
+// may have polled again.
+func (p *polling) next(from int) {
+	if p.at != from {
+		return
+	}
 	p.at++
 	p.judged, p.astray = false, 0
 	p.server.touch()
@@ -394,9 +399,16 @@ func (p *polling) expected() int {
 	return n
 }
 
-// missed completes the row when the play is over, with what did not come. nobody
+// taken says whether a client has polled.
+func (p *polling) taken() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.row.Begun
+}
+
+// missed is the row when the play is over, and enters what did not come. nobody
 // says that nothing was played at all.
-func (p *polling) missed(nobody bool) {
+func (p *polling) missed(nobody bool) replay.Played {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.row.Expected = p.expected()
@@ -406,7 +418,7 @@ func (p *polling) missed(nobody bool) {
 		}
 	}
 	if p.done || nobody {
-		return
+		return p.row
 	}
 	turn := &p.Turns[p.at]
 	names := ""
@@ -430,4 +442,5 @@ func (p *polling) missed(nobody bool) {
 		d.Detail = fmt.Sprintf("so %s %s not sent", replay.Responses(left, p.Method.Type), replay.Plural(left, "was", "were"))
 	}
 	p.server.ledger.Differ(p.Difference(d))
+	return p.row
 }

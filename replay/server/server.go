@@ -78,14 +78,13 @@ func Serve(ctx context.Context, l net.Listener, p *replay.Plan, o replay.Options
 	}
 	played := make([]replay.Played, 0, len(s.parts)+len(s.pollings))
 	nobody := !slices.ContainsFunc(s.parts, func(p *part) bool { return p.taken }) &&
-		!slices.ContainsFunc(s.pollings, func(p *polling) bool { return p.row.Begun })
+		!slices.ContainsFunc(s.pollings, (*polling).taken)
 	for _, part := range s.parts {
 		part.missed(nobody)
 		played = append(played, part.row)
 	}
 	for _, p := range s.pollings {
-		p.missed(nobody)
-		played = append(played, p.row)
+		played = append(played, p.missed(nobody))
 	}
 	s.lenient.tell(s.ledger)
 	return s.ledger.Report(played), err

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
 )
@@ -46,6 +47,45 @@ func TestEnvoy(t *testing.T) {
 	for _, server := range []string{"nowhere", "a:b"} {
 		if _, err := whole.Envoy(server, ""); err == nil {
 			t.Errorf("%s is an address", server)
+		}
+	}
+}
+
+// A client that polls gets sources that poll, over clusters of the protocol that it
+// spoke; where it has streams, too, of the one that they need.
+func TestEnvoyThatPolls(t *testing.T) {
+	for name, c := range map[string]struct {
+		client  Client
+		want    []string
+		without string
+	}{
+		"HTTP/1.1": {
+			Client{REST: &REST{HTTP1: true, Timeout: 1500 * time.Millisecond}, Asks: []Ask{{Type: "CDS", API: Polls}}},
+			[]string{`"api_type": "REST"`, `"request_timeout": "1.5s"`, `"http_protocol_options"`}, `"http2_protocol_options"`,
+		},
+		"HTTP/2": {
+			Client{REST: &REST{}, Asks: []Ask{{Type: "LDS", API: Polls}}},
+			[]string{`"api_type": "REST"`, `"request_timeout": "30s"`, `"http2_protocol_options"`}, `"http_protocol_options"`,
+		},
+		"streams, too": {
+			Client{REST: &REST{HTTP1: true}, Asks: []Ask{{Type: "CDS", API: Polls}, {Type: "LDS", API: SotW}}},
+			[]string{`"api_type": "REST"`, `"api_type": "GRPC"`, `"http2_protocol_options"`}, `"http_protocol_options"`,
+		},
+	} {
+		text, err := c.client.Envoy("127.0.0.1:1234", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: no %s in\n%s", name, want, text)
+			}
+		}
+		if strings.Contains(string(text), c.without) {
+			t.Errorf("%s: %s in\n%s", name, c.without, text)
+		}
+		if d, err := bootstrap.Parse("x.json", text, nil); err != nil || len(d.Servers) != 1 || d.Servers[0].Address != "127.0.0.1:1234" {
+			t.Errorf("%s: %v, %+v", name, err, d)
 		}
 	}
 }
