@@ -141,7 +141,7 @@ func TestDescriptors(t *testing.T) {
 	// Versions are compared by field, and filters see the names.
 	out, _ = said(t, 0, nil, "diff", embedded, "42")
 	is("diff", out, "host_addresses")
-	out, _ = said(t, 0, nil, "watch", embedded, "--no-follow", "--filter", "body:host_addresses")
+	out, _ = said(t, 0, nil, "watch", embedded, "--no-follow", "--filter", "text:host_addresses")
 	if n := strings.Count(out, "\n"); n != 2 {
 		t.Errorf("the filter finds %d lines:\n%s", n, out)
 	}
