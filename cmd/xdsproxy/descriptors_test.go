@@ -142,11 +142,11 @@ func TestDescriptors(t *testing.T) {
 	out, _ = said(t, 0, nil, "diff", embedded, "42")
 	is("diff", out, "host_addresses")
 	out, _ = said(t, 0, nil, "watch", embedded, "--no-follow", "--filter", "text:host_addresses")
-	if n := strings.Count(out, "\n"); n != 2 {
+	if n := strings.Count(out, " RESP "); n != 2 {
 		t.Errorf("the filter finds %d lines:\n%s", n, out)
 	}
 	out, _ = said(t, 0, nil, "check", file, "--enable", "all", "--info", "--fail-on", "never")
-	is("check without descriptors", out, "cilium.NetworkPolicyHosts of 42 is not known")
+	is("check without descriptors", out, `type cilium.NetworkPolicyHosts of "42" is not known`)
 	if out, _ = said(t, 0, nil, "check", embedded, "--enable", "all", "--info", "--fail-on", "never"); strings.Contains(out, "is not known") {
 		t.Errorf("check does not know the type:\n%s", out)
 	}
