@@ -11,6 +11,8 @@
 //
 // What else there is to do with a message has a room of its own:
 //
+//   - descriptors: message types that are described, and not linked. A Decoder may
+//     have them.
 //   - document: the decoded tree, its writers, and the fields as they stand in
 //     the bytes.
 //   - chunk: messages in pieces, so that what is repeated is stored and read once.

@@ -24,6 +24,7 @@ var allowed = map[string][]string{
 	"internal/protoscan": {},
 	"internal/recent":    {},
 	"internal/lenient":   {},
+	"internal/protofile": {"decode"},
 	"internal/bounded":   {},
 	"internal/notes":     {"session"},
 	"internal/pushes":    {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode"},
@@ -42,7 +43,7 @@ var allowed = map[string][]string{
 	"internal/files":     {"session", "internal/xds", "decode"},
 	"internal/app":       {"internal/files", "internal/bootstrap", "session", "internal/heap", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "internal/csds", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
 	"internal/wrap":      {"internal/held", "internal/console", "internal/bootstrap", "internal/render", "proxy", "replay"},
-	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/render", "internal/serve", "tui/widget"},
+	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/protofile", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
 	"internal/build":     {"internal/render"},          // for the name of the schema
 	"internal/heap":      {},
@@ -111,15 +112,16 @@ var allowed = map[string][]string{
 // decodeRooms lists what the rooms of decode, which others take for one, may
 // import of each other.
 var decodeRooms = map[string][]string{
-	"decode":              {"decode/document"},
-	"decode/document":     {},
+	"decode":              {"decode/descriptors", "decode/document"},
+	"decode/descriptors":  {},
+	"decode/document":     {"decode/descriptors"},
 	"decode/chunk":        {"decode"},
 	"decode/mask/secrets": {},
 	"decode/mask":         {"decode", "decode/chunk", "decode/mask/secrets"},
 	"decode/mask/table":   {"decode/types"}, // a program that makes the table
-	"decode/inspect":      {"decode/document", "decode/mask", "decode/origin"},
+	"decode/inspect":      {"decode/descriptors", "decode/mask", "decode/origin"},
 	"decode/origin":       {},
-	"decode/diff":         {"decode/document"},
+	"decode/diff":         {"decode/descriptors", "decode/document"},
 	"decode/file":         {},
 	"decode/synth":        {"decode"},
 	"decode/types":        {},
@@ -135,7 +137,8 @@ var thirdParty = map[string][]string{
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":           {"internal/held", "replay", "replay/server", "replay/client", "replay/bisect", "replay/shadow", "internal/serve", "internal/csds", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym", "internal/held", "internal/csds"},
+	"github.com/bufbuild/protocompile": {"internal/protofile"},
+	"google.golang.org/protobuf":       {"internal/protofile", "internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym", "internal/held", "internal/csds"},
 	"charm.land/":                      {"tui", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline", "tui/view/viewtest"},
 	"github.com/charmbracelet/":        {"tui", "tui/terminal"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},

@@ -21,6 +21,8 @@ func FuzzReader(f *testing.F) {
 	f.Add(file)
 	f.Add(file[:ends[1]])
 	f.Add(file[ends[0]:])
+	packed, _ := format.PackDescriptors([]byte("\x0a\x03\x0a\x01x"))
+	f.Add(append((&format.FileHeader{Descriptors: packed}).Append(nil), file[ends[0]:]...))
 	e := message(1, "payload")
 	e.Seq = 2
 	f.Add(append([]byte{byte(len(encode(&e)))}, encode(&e)...))

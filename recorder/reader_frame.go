@@ -90,7 +90,7 @@ func (r *Reader) headless(err error) error {
 	if !errors.Is(err, errShort) {
 		return err
 	}
-	if empty, err := r.src.drained(); empty && err == nil {
+	if empty, err := r.src.drained(); empty && err == nil && r.first == 0 {
 		return &FormatError{Path: r.path, Reason: "it is empty"}
 	}
 	return &FormatError{Path: r.path, Reason: "it ends within its header"}

@@ -86,7 +86,7 @@ func (a *cli) command(cmd *cobra.Command, run func(cmd *cobra.Command, args []st
 		if err := a.config.Resolve(a.console(), cmd.Flags()); err != nil {
 			return err
 		}
-		if cmd.Flags().Lookup("descriptors") != nil {
+		if decodes(cmd) {
 			if err := a.config.ReadTypes(a.console()); err != nil {
 				return err
 			}

@@ -79,6 +79,7 @@ XDSPROXY_VIEWER_TOKEN=... xdsproxy mcp 127.0.0.1:19000`,
 	})
 	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
+	a.typeFlags(cmd)
 	return cmd
 }
 

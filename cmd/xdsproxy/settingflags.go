@@ -47,3 +47,8 @@ func (a *cli) use(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(*setting
 
 // typeFlags gives a command that decodes the settings of which types it knows.
 func (a *cli) typeFlags(cmd *cobra.Command) { a.useSettings(cmd, "descriptors", "proto-path") }
+
+// decodes says whether a command has use for them. config only shows settings.
+func decodes(cmd *cobra.Command) bool {
+	return cmd.Flags().Lookup("descriptors") != nil && cmd.Name() != "config"
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -22,7 +23,8 @@ func newShow(a *cli) *cobra.Command {
 		Short: "Print entries in full, every message decoded",
 		Long: `Prints entries in full: what is known of each, and its message decoded to the
 last field, with the names of the .proto files and every Any expanded. A type
-that is not known shows as field numbers and bytes. Secrets show as masks.
+that is not known shows as field numbers and bytes; --descriptors says more
+types. Secrets show as masks.
 
 SEQ is a number as watch prints it, or a range of them: 4..9, 4.. or ..9.
 --filter says which of them are wanted, or of all entries without a SEQ;
@@ -86,6 +88,12 @@ func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *i
 		spans = filter.Union(of.Spans)
 		spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
 	}
+	missing := ""
+	defer func() {
+		if missing != "" {
+			a.say("%s is not built in: with --descriptors FILE it has the names of its fields", render.Safe(missing))
+		}
+	}()
 	err = q.In(ctx, src, spans, func(e *session.Entry, c *check.Change, is bool) error {
 		done.Advance()
 		if selected := all || of.Meet(e); selected && is {
@@ -94,6 +102,9 @@ func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *i
 			doc, err := q.Documents.Document(e, c)
 			if err != nil {
 				return err
+			}
+			for _, name := range doc.Missing() {
+				missing = cmp.Or(missing, name)
 			}
 			if err := write(c, doc); err != nil {
 				return err

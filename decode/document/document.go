@@ -40,6 +40,9 @@ type Document struct {
 	Type string
 	// Problems says what could not be decoded, with its path.
 	Problems []string
+	// Missing are the full names of types that are not known, at most 100: with a
+	// description of them, see package descriptors, more could be shown.
+	Missing []string
 }
 
 const (
@@ -70,7 +73,7 @@ func Any(typeURL string, value []byte) Document { return Decoder{}.Any(typeURL, 
 func (d Decoder) Any(typeURL string, value []byte) Document {
 	w := newWalker(d.Types)
 	root := w.anyTree(typeURL, value, nil, 0)
-	return Document{Root: root, Problems: w.problems}
+	return Document{Root: root, Problems: w.problems, Missing: w.lacks}
 }
 
 // walker builds the tree of one message.
@@ -78,6 +81,7 @@ type walker struct {
 	types    *descriptors.Types
 	problems []string
 	missing  map[string]bool // types that are not known, said once each
+	lacks    []string        // the same in their order
 	nodes    int
 	kept     bool // see Kept
 }
@@ -104,10 +108,10 @@ func (w *walker) document(name string, data []byte) Document {
 	if name != "" {
 		if md := w.find(name, nil); md != nil {
 			root := w.message(md, data, nil, 0)
-			return Document{Root: root, Type: string(md.FullName()), Problems: w.problems}
+			return Document{Root: root, Type: string(md.FullName()), Problems: w.problems, Missing: w.lacks}
 		}
 	}
-	return Document{Root: w.unknownMessage(data, nil, 0), Problems: w.problems}
+	return Document{Root: w.unknownMessage(data, nil, 0), Problems: w.problems, Missing: w.lacks}
 }
 
 // find looks a message type up by its full name; nil if it is not known, which
@@ -117,7 +121,7 @@ func (w *walker) find(name string, at *path) protoreflect.MessageDescriptor {
 		return md
 	}
 	if !w.missing[name] && len(w.missing) < maxDocumentProblems {
-		w.missing[name] = true
+		w.missing[name], w.lacks = true, append(w.lacks, name)
 		w.problem(at, "message type %q is not known", name)
 	}
 	return nil

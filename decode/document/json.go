@@ -21,30 +21,30 @@ func JSON(name string, data []byte) Document { return Decoder{}.JSON(name, data)
 func (d Decoder) JSON(name string, data []byte) Document {
 	w := newWalker(d.Types)
 	if len(strings.TrimSpace(string(data))) == 0 {
-		return Document{Problems: w.problems}
+		return Document{Problems: w.problems, Missing: w.lacks}
 	}
 	tree, err := parseJSON(data)
 	if err != nil {
 		w.problem(nil, "not JSON: %v", err)
-		return Document{Root: w.bytesTree(data), Problems: w.problems}
+		return Document{Root: w.bytesTree(data), Problems: w.problems, Missing: w.lacks}
 	}
 	if name == "" {
-		return Document{Root: tree, Problems: w.problems}
+		return Document{Root: tree, Problems: w.problems, Missing: w.lacks}
 	}
 	mt, err := d.Types.FindMessageByName(protoreflect.FullName(name))
 	if err != nil {
-		w.problem(nil, "message type %q is not known", name)
-		return Document{Root: tree, Problems: w.problems}
+		w.find(name, nil)
+		return Document{Root: tree, Problems: w.problems, Missing: w.lacks}
 	}
 	msg := mt.New().Interface()
 	if fault := lenient.JSON(data).Whole(msg, d.Types); fault != nil {
 		w.problem(nil, "shown as it was sent: %v", fault)
-		return Document{Root: tree, Problems: w.problems}
+		return Document{Root: tree, Problems: w.problems, Missing: w.lacks}
 	}
 	wire, err := (proto.MarshalOptions{AllowPartial: true, Deterministic: true}).Marshal(msg)
 	if err != nil {
 		w.problem(nil, "shown as it was sent: %v", err)
-		return Document{Root: tree, Problems: w.problems}
+		return Document{Root: tree, Problems: w.problems, Missing: w.lacks}
 	}
 	return w.document(name, wire)
 }

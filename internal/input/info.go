@@ -85,7 +85,7 @@ func infoOf(name string, f recorder.Facts) *render.Info {
 		Schema: render.Schema, Format: "xdsp", Version: f.Version, Complete: f.Complete, Damaged: f.Damaged,
 		Entries: f.Entries, Messages: f.Messages, Streams: f.Streams, Connections: f.Connections,
 		Gaps: f.Gaps, Lost: f.Lost, First: render.Timestamp(f.First), Last: render.Timestamp(f.Last),
-		Bytes: f.Bytes, MessageBytes: f.MessageBytes, Masked: f.Masked,
+		Descriptors: f.Descriptors != "" || f.BadDescriptors, Bytes: f.Bytes, MessageBytes: f.MessageBytes, Masked: f.Masked,
 		Program: f.Program, Name: name, From: f.First, To: f.Last,
 	}
 }

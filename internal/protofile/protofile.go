@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/bufbuild/protocompile"
 	"github.com/bufbuild/protocompile/linker"
@@ -77,7 +78,7 @@ func compile(ctx context.Context, file string, paths []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	missing := ""
+	var missing atomic.Pointer[string]
 	c := protocompile.Compiler{Resolver: protocompile.ResolverFunc(func(path string) (protocompile.SearchResult, error) {
 		if linked, err := protoregistry.GlobalFiles.FindFileByPath(path); err == nil && path != name {
 			return protocompile.SearchResult{Desc: linked}, nil
@@ -91,13 +92,13 @@ func compile(ctx context.Context, file string, paths []string) ([]byte, error) {
 				return protocompile.SearchResult{Source: strings.NewReader(string(text))}, nil
 			}
 		}
-		missing = path
+		missing.Store(&path)
 		return protocompile.SearchResult{}, protoregistry.NotFound
 	}), MaxParallelism: 1}
 	compiled, err := c.Compile(ctx, name)
 	switch {
-	case missing != "":
-		return nil, &ImportError{File: file, Import: missing}
+	case err != nil && missing.Load() != nil:
+		return nil, &ImportError{File: file, Import: *missing.Load()}
 	case err != nil:
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("cannot compile %q: %s", file, text)

@@ -74,9 +74,10 @@ func (d *Documents) Document(e *session.Entry, c *check.Change) (*Document, erro
 	o := NewObject(e, c)
 	o.AddHeaders(e)
 	var body *document.Tree
+	var missing []string
 	if e.Message != nil {
 		doc := d.decoded(e, c)
-		body = &doc.Root
+		body, missing = &doc.Root, doc.Missing
 		o.AddProblems(doc.Problems)
 	}
 	if d.Beside != nil {
@@ -89,7 +90,7 @@ func (d *Documents) Document(e *session.Entry, c *check.Change) (*Document, erro
 	if body != nil {
 		root.Members = append(root.Members, document.Member{Name: "message", Value: *body})
 	}
-	return &Document{document.Document{Root: root}}, nil
+	return &Document{document.Document{Root: root, Missing: missing}}, nil
 }
 
 func (d *Documents) decoded(e *session.Entry, c *check.Change) document.Document {
@@ -108,6 +109,9 @@ func (d *Documents) decoded(e *session.Entry, c *check.Change) document.Document
 
 // Document is an entry in full.
 type Document struct{ doc document.Document }
+
+// Missing are the types that are not known in it.
+func (d *Document) Missing() []string { return d.doc.Missing }
 
 // YAML ends with a newline. What is not printable in it is escaped.
 func (d *Document) YAML() []byte {

@@ -24,6 +24,8 @@ type Info struct {
 	Bytes        int64  `json:"bytes"`         // of the recording
 	MessageBytes int64  `json:"message_bytes"` // of the messages in it, uncompressed
 	Masked       bool   `json:"masked"`
+	// Descriptors says that descriptors of message types are in it.
+	Descriptors bool `json:"descriptors,omitempty"`
 
 	// PastForgotten is how often something that was over was forgotten by who
 	// looks at the recording; nil if nobody has looked.
@@ -112,6 +114,9 @@ func (i *Info) Text(s Style) string {
 		line("secrets", "masked")
 	} else {
 		line("secrets", s.paint(warned, "not masked"))
+	}
+	if i.Descriptors {
+		line("descriptors", "in it")
 	}
 	if i.Unread {
 		line("read", "headers only; --all looks for damage within, too")

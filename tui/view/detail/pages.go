@@ -145,7 +145,10 @@ func problemsOf(got *index.Fetched) []string {
 		if msg.Truncated && msg.Data.Len() < msg.Size {
 			out = append(out, fmt.Sprintf("only the first %s of %s were recorded", render.Size(msg.Data.Len()), render.Size(msg.Size)))
 		}
-		add(got.Decoded().Problems)
+		doc := got.Decoded()
+		if add(doc.Problems); len(doc.Missing) > 0 {
+			out = append(out, "start with --descriptors FILE to have the names of its fields")
+		}
 	}
 	return out
 }
