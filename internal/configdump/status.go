@@ -170,7 +170,7 @@ func clientStatus(raw json.RawMessage) string {
 // is said of a type does not tell that there is none of it.
 func OfStatus(answers []decode.ClientStatus) (out []*Dump) {
 	of := map[string]*reader{}
-	in := inspect.New()
+	in := inspect.New(nil)
 	for i := range answers {
 		for _, c := range answers[i].Configs {
 			r := of[c.NodeID]

@@ -33,7 +33,7 @@ type Holders struct {
 type holder struct {
 	last    session.Entry // without its message
 	answers [][]byte
-	cut     bool // it was too much
+	cut     bool // there is more: it was too much, or began before what is recorded
 }
 
 // See looks at an entry, and at what it means.
@@ -54,10 +54,10 @@ func (h *Holders) See(e *session.Entry, c *check.Change) {
 		if h.by == nil {
 			h.by = map[string]*holder{}
 		}
-		if !e.Held.Whole || len(h.by) >= maxHolders {
+		if len(h.by) >= maxHolders {
 			return
 		}
-		of = &holder{}
+		of = &holder{cut: true}
 		h.by[e.Held.Node] = of
 	}
 	data := e.Message.Data.Bytes()
@@ -131,8 +131,8 @@ type Holding struct {
 	// elsewhere than a management server.
 	InUse  map[string]int `json:"in_use"`
 	Static int            `json:"static,omitempty"`
-	// Cut says that it was more than can be remembered.
-	Cut bool `json:"cut,omitempty"`
+	// Part says that it holds more, which is not known here.
+	Part bool `json:"part,omitempty"`
 }
 
 // AddHolders adds the clients that asked for nothing.
@@ -141,7 +141,7 @@ func (s *Standing) AddHolders(h *Holders, asked []engine.ClientStatus) {
 		of := h.by[c.Client]
 		own := Holding{
 			Client: c.Client, Seq: uint64(of.last.Seq), At: Timestamp(of.last.Time), Source: of.last.Held.Source, Address: of.last.Held.Address,
-			InUse: map[string]int{}, Cut: of.cut,
+			InUse: map[string]int{}, Part: of.cut,
 		}
 		for at, all := range of.items() {
 			for i := range all {
@@ -165,8 +165,8 @@ func (h *Holding) text() string {
 		from += " " + Safe(h.Address)
 	}
 	held := own.counts()
-	if h.Cut {
-		held += " and more than can be remembered"
+	if h.Part {
+		held = "at least " + held
 	}
 	return fmt.Sprintf("%s asked for nothing here. It holds %s (entry %d, %s)", OrDash(Safe(h.Client)), held, h.Seq, from)
 }
