@@ -28,9 +28,10 @@ and says so; --type chooses.
 With two SEQ it compares two messages, apart from their versions and nonces.
 With two recordings A and B it compares what each client, by node id, accepted
 last in one and in the other; NAME says of which resource to show the content.
-With a file that Envoy's /config_dump gave (?include_eds for endpoints, too), or
-an answer of CSDS in JSON, it compares what the client accepted last with what it
-holds. Of istiod's /debug/config_dump it says what istiod would send now.
+With a file that Envoy's /config_dump gave (?include_eds for endpoints, too), with
+an answer of CSDS in JSON, or with what xdsproxy import made of either, it
+compares what CLIENT accepted last with what it holds. With istiod's
+/debug/config_dump it compares it with what istiod would send now.
 
 The comparison knows what xDS means: the order of endpoints, domains or matchers
 makes no difference, that of routes and filters does, and elements are found
@@ -104,11 +105,8 @@ func diffForms(ctx context.Context, f *compare.Comparison, args []string, named 
 		return misused("diff needs the NAME of a resource, two SEQs, or another recording").
 			Hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
 	case (len(args) == 2 || len(args) == 3) && !named && compare.IsState(args[1]):
-		if len(args) == 3 {
-			if f.Client != "" {
-				return misused("the client is said twice: %q and --client %s", args[2], f.Client)
-			}
-			f.Client = args[2]
+		if err := clientOf(f, args); err != nil {
+			return err
 		}
 		return f.ConfigDump(ctx, args[0], args[1])
 	case len(args) > 3, len(args) == 3 && !numbers && !sessions:
@@ -118,6 +116,12 @@ func diffForms(ctx context.Context, f *compare.Comparison, args []string, named 
 	case numbers:
 		return f.Messages(ctx, args)
 	case sessions:
+		if all := f.States(ctx, args[1]); len(all) > 0 {
+			if err := clientOf(f, args); err != nil {
+				return err
+			}
+			return f.Held(ctx, args[0], all, args[1])
+		}
 		name := ""
 		if len(args) == 3 {
 			name = args[2]
@@ -125,6 +129,18 @@ func diffForms(ctx context.Context, f *compare.Comparison, args []string, named 
 		return f.Sessions(ctx, args[0], args[1], name)
 	}
 	return f.Versions(ctx, args[0], args[1])
+}
+
+// clientOf takes a third argument for the client.
+func clientOf(f *compare.Comparison, args []string) error {
+	if len(args) < 3 {
+		return nil
+	}
+	if f.Client != "" {
+		return misused("the client is said twice: %q and --client %s", args[2], f.Client)
+	}
+	f.Client = args[2]
+	return nil
 }
 
 func isNumber(s string) bool {

@@ -35,6 +35,16 @@ Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .html
   script   the whole conversation as text: one line a message, which every
            command reads like a recording, and which can be edited by hand.
            What the notation cannot carry is said; see xdsproxy help scripts
+  bootstrap
+           the bootstrap of an Envoy that asks nobody and serves what a client
+           accepted last: its listeners, clusters, secrets and runtime values,
+           with routes, endpoints and the configuration of filters in their
+           places. --client says whose. Secrets are masked, so others are in
+           their places; all that is missing is said. Listeners have the
+           recorded addresses. It is JSON, or YAML if FILE ends in .yaml
+  binarylog
+           what a server of gRPC would have logged (gRFC A16), in the form of
+           gRPC for Go: headers and messages of calls, and no connections
   dir      a folder to edit: session.yaml has the entries, and each content of a
            resource is a file, resources/TYPE/NAME@N.yaml, decoded in full.
            xdsproxy import makes a recording of it again. -w DIR must not exist
@@ -70,6 +80,10 @@ xdsproxy export gw.xdsp -w report.html
 xdsproxy export gw.xdsp --filter 'client:gw-0 type:lds' -o mermaid
 xdsproxy export gw.xdsp -o script -w gw.xds
 xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp
+
+# What a gateway serves, without its control plane
+xdsproxy export gw.xdsp -o bootstrap --client gw-0 -w gw.yaml
+envoy --mode validate -c gw.yaml
 
 # What if this timeout were 2s?
 xdsproxy export gw.xdsp -o dir -w gw

@@ -13,15 +13,30 @@ func newImport(a *cli) *cobra.Command {
 	path := ""
 	cmd := a.command(&cobra.Command{
 		Use:   "import FILE|DIR -w OUT",
-		Short: "Make a recording of a binary log of gRPC, or of an edited folder",
-		Long: `Makes a recording of what a gRPC program has written of its own calls: its
-binary log, as gRPC for Go and for Java write it where GRPC_BINARY_LOG_FILTER
-says so and the program has a sink for it. Calls that are not of xDS are left
-out, and secrets are masked.
+		Short: "Make a recording of what other programs wrote, or of an edited folder",
+		Long: `Makes a recording of a file of another program. What it is, its beginning
+tells. Secrets are masked.
 
-Such a log has the headers and messages of each call. Connections, resets and
-how messages were compressed are not in it: calls of one authority count as one
-connection. Messages must be logged whole, as with the filter * or {h;m}.
+  binary log      what a gRPC program has written of its own calls, as gRPC for
+                  Go and for Java do where GRPC_BINARY_LOG_FILTER says so and the
+                  program has a sink for it. Messages must be logged whole, as
+                  with the filter * or {h;m}
+  grpc-dump       the lines of grpc-dump, of bradleyjkemp/grpc-tools
+  config_dump     what an Envoy holds, as its admin endpoint says it at
+                  /config_dump (?include_eds for endpoints, too), or as istioctl
+                  proxy-config all -o json passes it on
+  CSDS in JSON    a ClientStatusResponse: what one or several clients hold
+  istiod's dump   /debug/config_dump?proxyID=ID: what istiod would send now, and
+                  not what anybody holds
+
+Of calls there are headers and messages. Connections and resets are not in such
+files: calls of one authority count as one connection. Calls that are not of xDS
+are left out.
+
+What a client holds becomes one entry of kind held. Its time is when the client
+last updated anything, as it says itself, or else the time of the file. status,
+tree and show read it; diff holds it against what the client accepted. What
+istiod would send becomes responses, like those of a file that Envoy reads.
 
 FILE is - for standard input.
 
@@ -39,6 +54,12 @@ written. Secrets that were masked stay masked; what is typed in is not masked.`,
 GRPC_BINARY_LOG_FILTER='*' ./client
 xdsproxy import /tmp/grpcgo_binarylog_123.txt -w client.xdsp
 xdsproxy check client.xdsp
+
+# What does this Envoy hold, and is that what it accepted?
+curl -s 'localhost:9901/config_dump?include_eds' >dump.json
+xdsproxy import dump.json -w dump.xdsp
+xdsproxy tree dump.xdsp
+xdsproxy diff session.xdsp dump.xdsp gw-0
 
 # A folder of xdsproxy export -o dir
 xdsproxy import gw -w edited.xdsp`,

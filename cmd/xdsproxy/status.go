@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -38,6 +40,9 @@ whether what they were sent is in use: "yes", "no" with a type of which not all
 is, or "-" where that cannot be told. What is accepted and not in effect stands
 below, with what it waits for.
 
+A client that asked for nothing and says what it holds, as in an imported
+config_dump, has a line with how many resources that is.
+
 Ages are counted from the end of the recording, or from entry --at. How far one
 change of the control plane came, at all clients, is told by xdsproxy pushes.`,
 		Example: `xdsproxy status
@@ -52,7 +57,7 @@ xdsproxy status session.xdsp --at 4107`,
 		if status == nil {
 			return damage
 		}
-		if output != "json" && len(status.Clients) == 0 {
+		if output != "json" && len(status.Clients)+len(status.Holding) == 0 {
 			a.say("no client has asked for anything in %q up to entry %d", stand.name, stand.seq)
 			return damage
 		}
@@ -77,6 +82,9 @@ effect where the client is asked what it holds ("yes 12ms": so long after it was
 accepted, at most). At the end stand those to
 which nothing refers, and those that are referred to or asked for and were not
 sent.
+
+Of a client that asked for nothing and says what it holds, as in an imported
+config_dump, it prints that, with the states of the dump.
 
 CLIENT is a node id, or a part of one that fits only one client; it may be left
 out if there is only one.`,
@@ -114,6 +122,7 @@ func (a *cli) status(ctx context.Context, name string, at session.Seq) (*render.
 	}
 	status := render.NewStanding(checker.Status(), uint64(stand.seq), stand.time)
 	status.AddEffects(checker.Effects())
+	status.AddHolders(&stand.holders, checker.Status())
 	return status, stand, damage
 }
 
@@ -124,9 +133,14 @@ func (a *cli) tree(ctx context.Context, name, asked string, at session.Seq) (*re
 	if checker == nil {
 		return nil, damage
 	}
-	id, choice := input.OneClient(checker.Status(), asked)
+	all := checker.Status()
+	alone := stand.holders.Alone(all)
+	id, choice := input.OneClient(append(all, alone...), asked)
 	if choice != nil {
 		return nil, choice
+	}
+	if slices.ContainsFunc(alone, func(c engine.ClientStatus) bool { return c.Client == id }) {
+		return stand.holders.Tree(id, stand.seq), damage
 	}
 	tree := render.NewTree(checker.Tree(id), uint64(stand.seq))
 	tree.AddEffects(checker.Effects())
@@ -138,6 +152,8 @@ type standing struct {
 	name string
 	seq  session.Seq
 	time time.Time
+	// holders are the clients that say what they hold.
+	holders render.Holders
 }
 
 // replayTo reads a recording up to an entry, or to its end if seq is 0. Damage
@@ -151,7 +167,8 @@ func (a *cli) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 	heap.Lean()
 	checker := check.NewChecker(a.config.Judging())
 	stand := standing{name: src.Name}
-	err = a.judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
+	err = a.judgeEach(ctx, src, checker, func(e *session.Entry, c *check.Change) error {
+		stand.holders.See(e, c)
 		stand.seq, stand.time = e.Seq, checker.Now
 		if seq != 0 && e.Seq >= seq {
 			return input.ErrEnough

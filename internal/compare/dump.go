@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -36,9 +38,6 @@ func IsState(name string) bool {
 
 // ConfigDump holds what a client accepted in a session against a dump of it.
 func (c *Comparison) ConfigDump(ctx context.Context, source, name string) error {
-	if source == "-" {
-		return console.Misused("a session is read twice to be held against a config_dump: write the recording to a file first")
-	}
 	data, err := c.ReadFile(name, configdump.MaxBytes)
 	if err != nil {
 		return console.Failed("%w", err)
@@ -46,6 +45,41 @@ func (c *Comparison) ConfigDump(ctx context.Context, source, name string) error 
 	all, err := configdump.ReadAll(data)
 	if err != nil {
 		return console.Failed("%q: %w", name, err)
+	}
+	return c.Held(ctx, source, all, name)
+}
+
+// States are what clients say that they hold in a recording that has nothing else, such as
+// an imported one; nil if it is another recording.
+func (c *Comparison) States(ctx context.Context, name string) []*configdump.Dump {
+	if name == "-" {
+		return nil
+	}
+	src, err := c.Open(name)
+	if err != nil {
+		return nil // whoever reads it as a session says why
+	}
+	defer src.Close()
+	var answers []decode.ClientStatus
+	for {
+		e, err := src.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return configdump.OfStatus(answers)
+		case err != nil:
+			return nil
+		case e.Kind == session.KindHeld && e.Message != nil && e.Held.Failed == "":
+			answers = append(answers, decode.PeekClientStatus(bytes.Clone(e.Message.Data.Bytes())))
+		case e.Kind != session.KindNote && e.Kind != session.KindTime:
+			return nil
+		}
+	}
+}
+
+// Held holds what a client accepted in a session against what clients say.
+func (c *Comparison) Held(ctx context.Context, source string, all []*configdump.Dump, name string) error {
+	if source == "-" {
+		return console.Misused("a session is read twice to be held against what a client holds: write the recording to a file first")
 	}
 	dump, err := c.oneDump(all, name)
 	if err != nil {

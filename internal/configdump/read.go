@@ -238,16 +238,21 @@ func (r *reader) resource(res Resource, raw json.RawMessage) {
 		if err != nil {
 			res.Unread = []string{err.Message}
 		} else {
-			res.Body = any.Value
-			facts := r.in.Inspect(any.TypeUrl, any.Value, true)
-			res.Hash = facts.Hash
-			if res.Type == "CDS" && facts.EDS && res.State != Failed {
-				r.source(facts, res.State)
-			}
+			r.body(&res, any.Value)
 		}
 	}
 	res.Name = decode.NormalName(res.Name)
 	r.dump.Resources = append(r.dump.Resources, res)
+}
+
+// body gives a resource its content.
+func (r *reader) body(res *Resource, b []byte) {
+	res.Body = b
+	facts := r.in.Inspect(res.TypeURL, b, true)
+	res.Hash = facts.Hash
+	if res.Type == "CDS" && facts.EDS && res.State != Failed {
+		r.source(facts, res.State)
+	}
 }
 
 // source notes that a cluster gets its endpoints by EDS.

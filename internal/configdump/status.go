@@ -2,12 +2,14 @@ package configdump
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
@@ -162,4 +164,48 @@ func clientStatus(raw json.RawMessage) string {
 		return words[n]
 	}
 	return text(raw)
+}
+
+// OfStatus is what clients say in answers of CSDS, as a recording has them. That nothing
+// is said of a type does not tell that there is none of it.
+func OfStatus(answers []decode.ClientStatus) (out []*Dump) {
+	of := map[string]*reader{}
+	in := inspect.New(nil)
+	for i := range answers {
+		for _, c := range answers[i].Configs {
+			r := of[c.NodeID]
+			if r == nil {
+				r = &reader{in: in, dump: &Dump{By: ByCSDS, Node: clip(c.NodeID), sources: map[string]State{}}}
+				of[c.NodeID] = r
+				out = append(out, r.dump)
+			}
+			for j := range c.Resources {
+				r.status(&c.Resources[j])
+			}
+		}
+	}
+	for _, r := range of {
+		r.finish()
+	}
+	return out
+}
+
+func (r *reader) status(of *decode.ResourceStatus) {
+	if strings.HasPrefix(of.TypeURL, xds.AdminPrefix) || len(r.dump.Resources) >= maxResources {
+		return
+	}
+	res := Resource{
+		Type: xds.ShortType(of.TypeURL), TypeURL: cmp.Or(of.BodyURL, of.TypeURL), Name: decode.NormalName(clip(of.Name)), State: of.Held(), Version: clip(of.Version),
+	}
+	r.dump.has(res.Type)
+	switch {
+	case res.State == Failed:
+		res.Details = clip(of.Error)
+	case of.Error != "":
+		res.Unread = []string{clip(of.Error)}
+	}
+	if of.Body != nil && res.State != Failed {
+		r.body(&res, of.Body)
+	}
+	r.dump.Resources = append(r.dump.Resources, res)
 }

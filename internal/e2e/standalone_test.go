@@ -191,7 +191,7 @@ func TestStandaloneServesTheSame(t *testing.T) {
 func TestStandaloneSide(t *testing.T) {
 	t.Parallel()
 	e := standalone(t, filepath.Join(sessionsDir, "envoy-delta-side.xdsp"))
-	url := e.url(t, "scoped")
+	url := e.url(t, "by-scope")
 	for scope, want := range map[string]int{"blue": http.StatusServiceUnavailable, "red": http.StatusNotFound} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		if err != nil {

@@ -28,7 +28,7 @@ func readState(of state.File) func(*bufio.Reader, func(*session.Entry) error) (i
 				to.said = append(to.said, render.Count(uint64(len(done.Clients)-i), "client more", "clients more"))
 				break
 			}
-			to.said = append(to.said, aboutClient(&c, done.By))
+			to.said = append(to.said, aboutClient(&c, done.By, of.Time.IsZero()))
 			if c.Unread > 0 {
 				to.warned = append(to.warned, fmt.Sprintf("of %s not all could be read: show says what", render.Count(uint64(c.Unread), "resource", "resources")))
 			}
@@ -41,19 +41,23 @@ func readState(of state.File) func(*bufio.Reader, func(*session.Entry) error) (i
 }
 
 // aboutClient says in one sentence what was read of a client.
-func aboutClient(c *state.Client, by configdump.Teller) string {
+func aboutClient(c *state.Client, by configdump.Teller, piped bool) string {
+	whose := "the time of the file"
+	if piped {
+		whose = "the time of the import"
+	}
 	name := fmt.Sprintf("client %q", c.Node)
 	if c.Node == "" {
 		name = "a client whose node is not said"
 	}
 	when := "as of " + render.Timestamp(c.At)
 	if by == configdump.ByIstiod {
-		return fmt.Sprintf("it is what istiod would send, %s, and says nothing of what a client holds; its time is the file's", render.Count(uint64(c.Resources), "resource", "resources"))
+		return fmt.Sprintf("it is what istiod would send, %s, as of %s, %s, and says nothing of what a client holds", render.Count(uint64(c.Resources), "resource", "resources"), render.Timestamp(c.At), whose)
 	}
 	if c.Told {
 		when += ", when it last updated anything"
 	} else {
-		when += ", the time of the file, since it says none itself"
+		when += ", " + whose + ", since it says none itself"
 	}
 	return fmt.Sprintf("%s holds %s, %s", name, render.Count(uint64(c.Resources), "resource", "resources"), when)
 }

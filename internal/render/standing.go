@@ -18,6 +18,8 @@ type Standing struct {
 	At      string         `json:"at,omitempty"`  // the time of the last entry
 	Seq     uint64         `json:"seq,omitempty"` // its number
 	Clients []ClientStatus `json:"clients"`
+	// Holding are clients that asked for nothing, and say what they hold.
+	Holding []Holding `json:"holding,omitempty"`
 
 	now time.Time
 }
@@ -126,6 +128,18 @@ func (s *Standing) expected() bool {
 // columns has no room for all, what a client is goes first, then when it last
 // said something, then the middle of its name; 0 stands for a pipe or a file.
 func (s *Standing) Text(style Style, columns int) string {
+	var b strings.Builder
+	if len(s.Clients) > 0 {
+		s.matrix(&b, style, columns)
+	}
+	for i := range s.Holding {
+		b.WriteString(s.Holding[i].text() + "\n")
+	}
+	return b.String()
+}
+
+// matrix is a line for each client that asked for something.
+func (s *Standing) matrix(b *strings.Builder, style Style, columns int) {
 	g := s.grid()
 	g.fit(columns)
 	all := make([]string, 0, len(g.rows))
@@ -133,7 +147,6 @@ func (s *Standing) Text(style Style, columns int) string {
 		all = append(all, row[0].text)
 	}
 	names := shortname.New(all)
-	var b strings.Builder
 	for i, row := range g.rows {
 		var line []string
 		for j, c := range row {
@@ -150,9 +163,9 @@ func (s *Standing) Text(style Style, columns int) string {
 			}
 			line = append(line, style.paint(c.look, text))
 		}
-		fmt.Fprintf(&b, "%s\n", strings.TrimRight(strings.Join(line, "  "), " "))
+		fmt.Fprintf(b, "%s\n", strings.TrimRight(strings.Join(line, "  "), " "))
 		if i > 0 {
-			s.Clients[i-1].reasons(&b, style, columns, s.now)
+			s.Clients[i-1].reasons(b, style, columns, s.now)
 		}
 	}
 	if g.past {
@@ -161,7 +174,6 @@ func (s *Standing) Text(style Style, columns int) string {
 	if g.uncertain {
 		b.WriteString(style.paint(muted, "? part of the conversation was not recorded") + "\n")
 	}
-	return b.String()
 }
 
 // grid is the matrix before it is laid out: the titles, then a row a client. A

@@ -20,6 +20,7 @@ type Tree struct {
 	Missing  []*Node `json:"missing"`
 
 	expected bool // there is word of clients on what they use
+	held     bool // it is all that is known: nothing was sent
 }
 
 // Node is one resource. Seq is the response that had it last, as far as that is
@@ -108,14 +109,18 @@ func (t *Tree) Text(s Style, columns int) string {
 	for typ, of := range all {
 		names[typ] = shortname.New(of)
 	}
+	missing, dangling := "missing: referred to or asked for, and not sent", "dangling: sent, and nothing refers to it"
+	if t.held {
+		missing, dangling = "missing: referred to, and not held", "dangling: held, and nothing refers to it"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", s.paint(title, Safe(t.Client)))
 	for i, r := range rows {
 		switch {
 		case i == second:
-			fmt.Fprintf(&b, "\n%s\n", s.paint(title, "missing: referred to or asked for, and not sent"))
+			fmt.Fprintf(&b, "\n%s\n", s.paint(title, missing))
 		case i == first:
-			fmt.Fprintf(&b, "\n%s\n", s.paint(title, "dangling: sent, and nothing refers to it"))
+			fmt.Fprintf(&b, "\n%s\n", s.paint(title, dangling))
 		}
 		room := max(name-Width(r.lead), namesWidth)
 		line := r.lead + PadRight(names[r.node.Type].Fit(strings.TrimPrefix(r.name, r.lead), room), room) + "  " +
@@ -158,11 +163,11 @@ func (r *branch) version() string { return Safe(r.node.Version) }
 
 func (r *branch) look() role {
 	switch r.node.State {
-	case "ACKED":
+	case "ACKED", "active":
 		return good
-	case "not over xDS":
+	case "not over xDS", "static":
 		return muted
-	case "NACKED", "MISSING":
+	case "NACKED", "MISSING", "not held":
 		return bad
 	}
 	return warned

@@ -82,7 +82,9 @@ func (c *call) entries(conn session.ConnID, stream session.StreamID) (out []sess
 	request := c.metadata[0].list()
 	open.Method = c.path()
 	open.Headers = append([]session.Field{
-		{Name: ":method", Value: "POST"}, {Name: ":path", Value: c.path()}, {Name: ":authority", Value: session.Get(request, ":authority")},
+		{Name: ":method", Value: "POST"},
+		{Name: ":path", Value: c.path()},
+		{Name: ":authority", Value: session.Get(request, ":authority")},
 		{Name: "content-type", Value: "application/grpc"},
 	}, proper(request)...)
 	answered := false

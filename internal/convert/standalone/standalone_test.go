@@ -125,7 +125,7 @@ func TestUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	filter := append([]byte{0x0a, 1, 'f', 0x22, byte(len(odd))}, odd...) // name, typed_config
-	chain := append([]byte{0x1a, byte(len(filter))}, filter...)         // filters
+	chain := append([]byte{0x1a, byte(len(filter))}, filter...)          // filters
 	l := &decode.Resource{Name: "l", TypeURL: prefix + listener, Body: append([]byte{0x0a, 1, 'l', 0x1a, byte(len(chain))}, chain...)}
 	text, notes = made(t, &standalone.Client{Pair: pair, Resources: map[string][]*decode.Resource{"LDS": {l}}})
 	if strings.Contains(text, "unheard") || len(notes) != 1 || !strings.Contains(notes[0], "unheard.of.Filter") {
