@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,9 +15,12 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
@@ -42,8 +47,14 @@ func dialCSDS(t *testing.T, addr string) *grpc.ClientConn {
 // startServeCSDS runs serve-csds on a source.
 func startServeCSDS(t *testing.T, args ...string) *grpc.ClientConn {
 	t.Helper()
+	conn, _, _ := launchServeCSDS(t, args...)
+	return conn
+}
+
+func launchServeCSDS(t *testing.T, args ...string) (conn *grpc.ClientConn, stderr *lines, exited chan struct{}) {
+	t.Helper()
 	cmd := exec.Command(program(t), append([]string{"serve-csds"}, args...)...)
-	stderr, exited := newLines(), make(chan struct{})
+	stderr, exited = newLines(), make(chan struct{})
 	cmd.Stderr, cmd.Env = stderr, quietEnv(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -59,7 +70,7 @@ func startServeCSDS(t *testing.T, args ...string) *grpc.ClientConn {
 			t.Errorf("serve-csds ended with %v:\n%s", err, stderr)
 		}
 	})
-	return csdsAt(t, stderr, exited)
+	return csdsAt(t, stderr, exited), stderr, exited
 }
 
 // configs asks for the status of all clients, by node id.
@@ -224,6 +235,32 @@ func TestServeCSDS(t *testing.T) {
 	over := startServeCSDS(t, p.file)
 	same("what is over", over, envoyNode, "holder")
 	beside(t, over)
+}
+
+// Where others can reach it, no call is answered without the token, which is told
+// once.
+func TestServeCSDSWithToken(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "one.xds")
+	if err := os.WriteFile(script, []byte("C> type=CDS V= N= R=[] node=gw-0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conn, stderr, exited := launchServeCSDS(t, script, "--listen", "0.0.0.0:0", "--viewer-allow-remote")
+	token := stderr.find(t, regexp.MustCompile(`^its calls need the metadata authorization: (Bearer \S+); `), exited)[1]
+	client := statusv3.NewClientStatusDiscoveryServiceClient(conn)
+	for name, given := range map[string][]string{"none": nil, "another": {"authorization", "Bearer x"}} {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), given...)
+		if _, err := client.FetchClientStatus(ctx, &statusv3.ClientStatusRequest{}); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("with %s it says %v", name, err)
+		}
+		if _, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{}); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("of its health it says with %s: %v", name, err)
+		}
+	}
+	r, err := client.FetchClientStatus(metadata.AppendToOutgoingContext(t.Context(), "authorization", token), &statusv3.ClientStatusRequest{})
+	if err != nil || len(r.Config) != 1 || r.Config[0].Node.GetId() != "gw-0" {
+		t.Errorf("with the token: %v, %v", r, err)
+	}
 }
 
 // beside are the services that stand beside CSDS.
