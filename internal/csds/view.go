@@ -87,7 +87,7 @@ func (v *View) Over() {
 
 // client is one of those that are asked for.
 type client struct {
-	id     string // as the account calls it
+	id     string
 	node   *corev3.Node
 	at     session.Seq // of the request that has the node; 0: not known
 	method xds.Method  // of that
@@ -149,19 +149,20 @@ func (v *View) clients(wanted selection) ([]*client, error) {
 	}
 	var out []*client
 	for _, s := range v.of.Status() {
-		c := &client{id: s.Client}
-		for sub := range v.of.TypesOfClient(s.Client) {
-			t := sub.Stream
-			if t.Node == nil || t.NodeAt < c.at {
-				continue
-			}
-			c.at, c.method = t.NodeAt, t.Method
-			c.node = &corev3.Node{Id: t.Node.ID, Cluster: t.Node.Cluster, UserAgentName: t.Node.UserAgent}
-		}
-		if v.Client != "" && v.Client != c.node.GetId() || !wanted.named(c.node.GetId()) || !v.over && !s.Gone.IsZero() {
+		if v.Client != "" && v.Client != s.Client || !wanted.named(s.Client) || !v.over && !s.Gone.IsZero() {
 			continue
 		}
-		out = append(out, c)
+		c, asks := &client{id: s.Client, node: &corev3.Node{Id: s.Client}}, false
+		for sub := range v.of.TypesOfClient(s.Client) { // none of one that has named no node
+			asks = true
+			if t := sub.Stream; t.Node != nil && t.NodeAt >= c.at {
+				c.at, c.method = t.NodeAt, t.Method
+				c.node = &corev3.Node{Id: s.Client, Cluster: t.Node.Cluster, UserAgentName: t.Node.UserAgent}
+			}
+		}
+		if asks {
+			out = append(out, c)
+		}
 	}
 	slices.SortFunc(out, func(a, b *client) int { return strings.Compare(a.id, b.id) })
 	return out, nil
