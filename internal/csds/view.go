@@ -10,7 +10,6 @@ import (
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -89,6 +88,7 @@ func (v *View) Over() {
 type client struct {
 	id     string
 	node   *corev3.Node
+	size   int         // of the node as it was found, in bytes
 	at     session.Seq // of the request that has the node; 0: not known
 	method xds.Method  // of that
 }
@@ -109,20 +109,18 @@ func (v *View) Answer(ctx context.Context, r *statusv3.ClientStatusRequest) (*st
 	if err != nil {
 		return nil, err
 	}
+	out, left := &statusv3.ClientStatusResponse{}, budget{v.Most, v.Most}
 	again := newRereader(v.Open)
 	for _, c := range clients {
-		again.node(c)
+		again.node(c, &left)
 	}
 	if err := again.read(ctx); err != nil {
 		return nil, err
 	}
-	out, left := &statusv3.ClientStatusResponse{}, budget{v.Most, v.Most}
 	for _, c := range clients {
 		if !wanted.takes(c.node) {
+			left.left += c.size
 			continue
-		}
-		if err := left.take(proto.Size(c.node)); err != nil {
-			return nil, err
 		}
 		items, err := v.items(c.id, &left)
 		if err != nil {
