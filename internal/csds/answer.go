@@ -7,8 +7,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
-
-	"github.com/xdsproxy/xdsproxy/decode"
 )
 
 const maxAnswer = 64 << 20
@@ -44,30 +42,20 @@ func (r *rereader) item(i *item, bare bool, left *budget) *statusv3.ClientConfig
 	return g
 }
 
-// failure is what is known of a rejection.
+// failure puts a rejection into words.
 func (r *rereader) failure(i *item, bare bool, left *budget) *adminv3.UpdateFailureState {
-	o := i.failed
-	out := &adminv3.UpdateFailureState{}
-	if !o.By.At.IsZero() {
-		out.LastUpdateAttempt = timestamppb.New(o.By.At)
+	out := &adminv3.UpdateFailureState{VersionInfo: i.failed.version}
+	if !i.failed.at.IsZero() {
+		out.LastUpdateAttempt = timestamppb.New(i.failed.at)
 	}
-	if o.By.Kind == decode.SotwResponse {
-		out.VersionInfo = o.By.Version
-	}
-	r.want(o.Judged, i.method, func(f *found) error {
+	r.want(i.failed.why, i.method, func(f *found) error {
 		if f.m.Error != nil {
 			out.Details = f.m.Error.Message
 		}
 		return left.take(len(out.Details))
 	})
-	if o.Resource == nil { // it was to be removed
-		return out
-	}
-	if o.Version != "" {
-		out.VersionInfo = o.Version
-	}
 	if !bare {
-		r.want(o.Seq, i.method, func(f *found) (err error) {
+		r.want(i.failed.with, i.method, func(f *found) (err error) {
 			out.FailedConfiguration, err = left.content(f, i.name)
 			return err
 		})

@@ -137,16 +137,16 @@ func (f *found) resource(name string) *anypb.Any {
 }
 
 // node completes what is known of the node of a client.
-func (r *rereader) node(c *client) {
+func (r *rereader) node(c *client, left *budget) {
 	r.want(c.at, c.method, func(f *found) error {
 		num := protowire.Number(2) // of a DiscoveryRequest
 		if f.m.Kind == decode.DeltaRequest {
 			num = 1
 		}
-		n := &corev3.Node{}
-		if proto.Unmarshal(protoscan.Last(f.data, num), n) == nil && n.Id == c.node.GetId() {
-			c.node = n
+		raw, n := protoscan.Last(f.data, num), &corev3.Node{}
+		if proto.Unmarshal(raw, n) == nil && n.Id == c.id {
+			c.node, c.size = n, len(raw)
 		}
-		return nil
+		return left.take(c.size)
 	})
 }

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	adminv3 "github.com/envoyproxy/go-control-plane/envoy/admin/v3"
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // state is where a client stands with a resource. Where it asks for one on several
@@ -55,8 +58,27 @@ type item struct {
 	url    string
 	method xds.Method // by which it was sent
 	state  state
-	held   *engine.Held  // that was accepted last; nil: none, or it is not known
-	failed *engine.Offer // that was rejected
+	held   *engine.Held // that was accepted last; nil: none, or it is not known
+	failed *failure     // nil: what was sent last was not rejected
+}
+
+// failure is what is known of a rejection.
+type failure struct {
+	at      time.Time   // when the response came
+	version string      // of the resource, or else of the response
+	why     session.Seq // the request that rejected it
+	with    session.Seq // an entry that has the resource; 0: it was to be removed
+}
+
+func failureOf(o *engine.Offer) *failure {
+	f := &failure{at: o.By.At, why: o.Judged}
+	if o.By.Kind == decode.SotwResponse {
+		f.version = o.By.Version
+	}
+	if it := o.Resource; it != nil {
+		f.version, f.with = cmp.Or(it.Version, f.version), it.Seq
+	}
+	return f
 }
 
 // size is what an item takes in an answer without contents, about, in bytes.
@@ -137,7 +159,7 @@ func open(s *engine.Subscription, all map[key]*item, at func(*engine.Subscriptio
 			return err
 		}
 		if became == rejected {
-			i.failed = &o
+			i.failed = failureOf(&o)
 		}
 	}
 	for name := range s.Have.All() {

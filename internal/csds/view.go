@@ -10,7 +10,6 @@ import (
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -87,8 +86,9 @@ func (v *View) Over() {
 
 // client is one of those that are asked for.
 type client struct {
-	id     string // as the account calls it
+	id     string
 	node   *corev3.Node
+	size   int         // of the node as it was found, in bytes
 	at     session.Seq // of the request that has the node; 0: not known
 	method xds.Method  // of that
 }
@@ -109,20 +109,18 @@ func (v *View) Answer(ctx context.Context, r *statusv3.ClientStatusRequest) (*st
 	if err != nil {
 		return nil, err
 	}
+	out, left := &statusv3.ClientStatusResponse{}, budget{v.Most, v.Most}
 	again := newRereader(v.Open)
 	for _, c := range clients {
-		again.node(c)
+		again.node(c, &left)
 	}
 	if err := again.read(ctx); err != nil {
 		return nil, err
 	}
-	out, left := &statusv3.ClientStatusResponse{}, budget{v.Most, v.Most}
 	for _, c := range clients {
 		if !wanted.takes(c.node) {
+			left.left += c.size
 			continue
-		}
-		if err := left.take(proto.Size(c.node)); err != nil {
-			return nil, err
 		}
 		items, err := v.items(c.id, &left)
 		if err != nil {
@@ -149,19 +147,20 @@ func (v *View) clients(wanted selection) ([]*client, error) {
 	}
 	var out []*client
 	for _, s := range v.of.Status() {
-		c := &client{id: s.Client}
-		for sub := range v.of.TypesOfClient(s.Client) {
-			t := sub.Stream
-			if t.Node == nil || t.NodeAt < c.at {
-				continue
-			}
-			c.at, c.method = t.NodeAt, t.Method
-			c.node = &corev3.Node{Id: t.Node.ID, Cluster: t.Node.Cluster, UserAgentName: t.Node.UserAgent}
-		}
-		if v.Client != "" && v.Client != c.node.GetId() || !wanted.named(c.node.GetId()) || !v.over && !s.Gone.IsZero() {
+		if v.Client != "" && v.Client != s.Client || !wanted.named(s.Client) || !v.over && !s.Gone.IsZero() {
 			continue
 		}
-		out = append(out, c)
+		c, asks := &client{id: s.Client, node: &corev3.Node{Id: s.Client}}, false
+		for sub := range v.of.TypesOfClient(s.Client) { // none of one that has named no node
+			asks = true
+			if t := sub.Stream; t.Node != nil && t.NodeAt >= c.at {
+				c.at, c.method = t.NodeAt, t.Method
+				c.node = &corev3.Node{Id: s.Client, Cluster: t.Node.Cluster, UserAgentName: t.Node.UserAgent}
+			}
+		}
+		if asks {
+			out = append(out, c)
+		}
 	}
 	slices.SortFunc(out, func(a, b *client) int { return strings.Compare(a.id, b.id) })
 	return out, nil

@@ -60,10 +60,9 @@ func statusClient(target, addr string) int {
 	return 0
 }
 
-// What a gRPC program holds, grpc-go's own service says: what is in use, what it
-// rejected beside it, and what went away.
-func TestHeldByCSDS(t *testing.T) {
-	t.Parallel()
+// greeterWorld is what a gRPC program has to know of a service that is there.
+func greeterWorld(t *testing.T) xdstest.World {
+	t.Helper()
 	backend, err := xdstest.StartBackend(grpc_health_v1.HealthCheckResponse_SERVING)
 	if err != nil {
 		t.Fatal(err)
@@ -77,17 +76,18 @@ func TestHeldByCSDS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	world := xdstest.World{
+	return xdstest.World{
 		Listeners: []*listenerv3.Listener{listener},
 		Routes:    []*routev3.RouteConfiguration{xdstest.ClusterRoute("routes", "greeter")},
 		Clusters:  []*clusterv3.Cluster{xdstest.Cluster("greeter", xdstest.ADS())},
 		Endpoints: []*endpointv3.ClusterLoadAssignment{endpoints},
 	}
-	c := startControlPlane(t, "holder")
-	c.set(t, world)
-	addr := freeAddr(t)
-	p := startProxyWith(t, c.Addr(), setup{args: []string{"--csds", addr, "--held-interval", "200ms"}})
-	bootstrap, err := xdstest.Bootstrap(p.addr, "holder")
+}
+
+// startStatusClient starts a statusClient of a node behind a server.
+func startStatusClient(t *testing.T, server, node, addr string) {
+	t.Helper()
+	bootstrap, err := xdstest.Bootstrap(server, node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +110,18 @@ func TestHeldByCSDS(t *testing.T) {
 			t.Logf("output of the client:\n%s", out)
 		}
 	})
+}
+
+// What a gRPC program holds, grpc-go's own service says: what is in use, what it
+// rejected beside it, and what went away.
+func TestHeldByCSDS(t *testing.T) {
+	t.Parallel()
+	world := greeterWorld(t)
+	c := startControlPlane(t, "holder")
+	c.set(t, world)
+	addr := freeAddr(t)
+	p := startProxyWith(t, c.Addr(), setup{args: []string{"--csds", addr, "--held-interval", "200ms"}})
+	startStatusClient(t, p.addr, "holder", addr)
 	has := func(name string, states ...string) {
 		t.Helper()
 		eventually(t, fmt.Sprint(name, states), func() bool {

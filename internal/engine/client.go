@@ -89,14 +89,6 @@ func (k *Engine) entered(t *Stream, id string) {
 	}
 }
 
-// client finds one by what Status calls it; nil if it is not known.
-func (k *Engine) client(id string) *client {
-	if c := k.clients.byID[id]; c != nil {
-		return c
-	}
-	return k.nameless()[id]
-}
-
 // nameless are those who are connected and have named no node, by their
 // connections: what they said before and where they reconnect is not known.
 func (k *Engine) nameless() map[string]*client {

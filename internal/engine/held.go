@@ -26,7 +26,7 @@ type Held struct {
 // accepted something does not prove that it uses it: it may be warming still.
 func (k *Engine) Held(client string) iter.Seq[Held] {
 	return func(yield func(Held) bool) {
-		c := k.client(client)
+		c := k.clients.byID[client]
 		if c == nil {
 			return
 		}
@@ -117,7 +117,7 @@ type Offer struct {
 // TypesOfClient yields the types that a client asks for, or asked for last.
 func (k *Engine) TypesOfClient(id string) iter.Seq[*Subscription] {
 	return func(yield func(*Subscription) bool) {
-		if c := k.client(id); c != nil {
+		if c := k.clients.byID[id]; c != nil {
 			c.known()(yield)
 		}
 	}

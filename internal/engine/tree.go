@@ -61,7 +61,10 @@ type Tree struct {
 // Tree returns what a client has, or had when it was seen last; nil if it is not
 // known.
 func (k *Engine) Tree(id string) *Tree {
-	c := k.client(id)
+	c := k.clients.byID[id]
+	if c == nil {
+		c = k.nameless()[id]
+	}
 	if c == nil {
 		return nil
 	}
