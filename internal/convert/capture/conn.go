@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -19,7 +18,6 @@ type conn struct {
 	r      *reader
 	ends   ends
 	place  *list.Element
-	begun  time.Time
 	flows  [2]flow
 	client int  // which end it is, if that is known
 	synced bool // the capture has its beginning
@@ -33,8 +31,8 @@ type conn struct {
 
 	kept bool // it has xDS
 	id   session.ConnID
-	// early are the entries of the connection as a whole, before it was kept.
-	early []session.Entry
+	// early are entries for which others could not wait until it was kept.
+	early []queued
 	streams
 }
 
@@ -198,8 +196,8 @@ func (c *conn) finish(by int, how string) {
 	if c.spoken && !c.kept && !c.tls {
 		c.r.done.OtherConnections++
 	}
-	c.r.release(c.early)
 	c.over, c.views, c.early, c.streams = true, nil, nil, streams{}
+	c.r.drain()
 }
 
 // again says that a segment is of another connection with the same ports.

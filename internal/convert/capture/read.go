@@ -96,7 +96,8 @@ type reader struct {
 	memory *wire.Memory
 	// waiting is how many bytes wait for others in all flows.
 	waiting int
-	held    int64     // bytes of entries that are held
+	queue   []queued
+	held    int64     // bytes of entries in it, and of those that views have seen
 	last    time.Time // of the last entry
 	conn    session.ConnID
 	stream  session.StreamID
@@ -149,9 +150,10 @@ func (r *reader) begin(of ends) *conn {
 		}
 		r.forget(oldest)
 	}
-	c := &conn{r: r, ends: of, begun: r.now, client: nobody}
+	c := &conn{r: r, ends: of, client: nobody}
 	c.place = r.idle.PushBack(c)
 	r.conns[of] = c
+	c.append(session.Entry{Time: r.now, Side: session.Client, Kind: session.KindConnect})
 	return c
 }
 
@@ -160,53 +162,4 @@ func (r *reader) forget(c *conn) {
 	c.finish(nobody, "")
 	r.idle.Remove(c.place)
 	delete(r.conns, c.ends)
-}
-
-// hold says whether there is room to hold an entry.
-func (r *reader) hold(e *session.Entry) bool {
-	n := cost(e)
-	if r.held+n > maxHeld {
-		return false
-	}
-	r.held += n
-	return true
-}
-
-// release is called for entries that are held no more.
-func (r *reader) release(held []session.Entry) {
-	for i := range held {
-		r.held -= cost(&held[i])
-	}
-}
-
-// cost is about how many bytes an entry takes.
-func cost(e *session.Entry) int64 {
-	n := int64(512)
-	for _, f := range e.Headers {
-		n += int64(len(f.Name) + len(f.Value) + 64)
-	}
-	if e.Message != nil {
-		n += e.Message.Data.Len()
-	}
-	if e.GoAway != nil {
-		n += int64(len(e.GoAway.Debug))
-	}
-	return n
-}
-
-// add emits an entry.
-func (r *reader) add(e session.Entry) {
-	if r.err != nil {
-		return
-	}
-	r.done.Entries++
-	if e.Message != nil {
-		r.done.Messages++
-	}
-	e.Seq = session.Seq(r.done.Entries)
-	if e.Time.Before(r.last) { // a connection counts from when it has xDS
-		e.Time = r.last
-	}
-	r.last = e.Time
-	r.err = r.emit(&e)
 }
