@@ -33,7 +33,7 @@ func (r *reader) drain() {
 		switch {
 		case q.st == nil && q.c.kept:
 			r.emitOf(q)
-		case q.st == nil && q.c.over:
+		case q.st == nil && (q.c.over || q.c.tls):
 		case q.st == nil && !full:
 			return
 		case q.st == nil:
@@ -73,9 +73,8 @@ func (r *reader) emitOf(q *queued) {
 	case e.Kind == session.KindConnect:
 		e.Peer = &session.Peer{Client: c.ends[c.client].String(), Upstream: c.ends[1-c.client].String()}
 	case e.Gap != nil:
-		const most = 1024 // that an entry may name
 		for _, st := range q.live {
-			if st.verdict == discovery && len(e.Gap.Streams) < most {
+			if st.verdict == discovery {
 				e.Gap.Streams = append(e.Gap.Streams, r.number(st))
 			}
 		}

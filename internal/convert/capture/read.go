@@ -55,7 +55,7 @@ func Read(in *bufio.Reader, emit func(*session.Entry) error) (Result, error) {
 		return Result{}, err
 	}
 	r := &reader{
-		emit: emit, conns: make(map[ends]*conn), memory: wire.NewMemory(maxUnder),
+		emit: emit, conns: make(map[ends]*conn), holes: make(map[*conn]struct{}), memory: wire.NewMemory(maxUnder),
 	}
 	var u unread
 	for r.err == nil {
@@ -67,6 +67,7 @@ func Read(in *bufio.Reader, emit func(*session.Entry) error) (Result, error) {
 			}
 			break
 		}
+		r.done.Packets++
 		r.tick(of.Timestamp)
 		if s, ok := u.segmentOf(data, link, of); ok {
 			r.take(s)
@@ -79,7 +80,7 @@ func Read(in *bufio.Reader, emit func(*session.Entry) error) (Result, error) {
 	for e := r.idle.Front(); e != nil && r.err == nil; e = e.Next() {
 		e.Value.(*conn).finish(nobody, "")
 	}
-	r.done.Packets, r.done.Cut, r.done.Fragments, r.done.UnknownLinks = f.packets, u.Cut, u.Fragments, u.Links
+	r.done.Cut, r.done.Fragments, r.done.UnknownLinks = u.Cut, u.Fragments, u.Links
 	if err == nil {
 		err = r.err
 	}
@@ -96,6 +97,8 @@ type reader struct {
 	memory *wire.Memory
 	// waiting is how many bytes wait for others in all flows.
 	waiting int
+	holes   map[*conn]struct{} // those of which bytes are missing
+	swept   time.Time
 	queue   []queued
 	held    int64     // bytes of entries in it, and of those that views have seen
 	last    time.Time // of the last entry
@@ -118,6 +121,12 @@ func (s *segment) ends() (of ends, from int) {
 func (r *reader) tick(at time.Time) {
 	if y := at.Year(); y >= 1970 && y <= 2200 && at.After(r.now) {
 		r.now = at.UTC()
+	}
+	if len(r.holes) > 0 && r.now.Sub(r.swept) > maxAcked {
+		r.swept = r.now
+		for c := range r.holes {
+			c.advance()
+		}
 	}
 }
 

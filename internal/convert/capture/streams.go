@@ -12,6 +12,7 @@ import (
 const (
 	maxEarly  = 64   // entries of a connection that come later than they should
 	maxUnsure = 16   // entries of a stream, before it is known what it is
+	maxLive   = 1024 // streams that a gap entry names
 	maxEnded  = 1024 // streams that ended, of which more may come late
 )
 
@@ -118,10 +119,10 @@ func (c *conn) giveUp() {
 // missing says that bytes of the connection are not in the capture.
 func (c *conn) missing(n int) {
 	q := queued{c: c, Entry: session.Entry{
-		Time: c.r.now, Side: session.Proxy, Kind: session.KindGap, Gap: &session.Gap{Bytes: int64(max(n, 0))},
+		Time: c.last, Side: session.Proxy, Kind: session.KindGap, Gap: &session.Gap{Bytes: int64(max(n, 0))},
 	}}
 	for _, id := range slices.Sorted(maps.Keys(c.all)) {
-		if st := c.all[id]; st.verdict != other && !st.ended {
+		if st := c.all[id]; st.verdict != other && !st.ended && len(q.live) < maxLive {
 			q.live = append(q.live, st)
 		}
 	}
