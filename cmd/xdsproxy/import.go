@@ -13,7 +13,7 @@ func newImport(a *cli) *cobra.Command {
 	path := ""
 	cmd := a.command(&cobra.Command{
 		Use:   "import FILE|DIR -w OUT",
-		Short: "Make a recording of a binary log of gRPC, or of an edited folder",
+		Short: "Make a recording of a capture, a log of gRPC, or an edited folder",
 		Long: `Makes a recording of what a gRPC program has written of its own calls: its
 binary log, as gRPC for Go and for Java write it where GRPC_BINARY_LOG_FILTER
 says so and the program has a sink for it. Calls that are not of xDS are left
@@ -22,6 +22,16 @@ out, and secrets are masked.
 Such a log has the headers and messages of each call. Connections, resets and
 how messages were compressed are not in it: calls of one authority count as one
 connection. Messages must be logged whole, as with the filter * or {h;m}.
+
+Or of a capture of packets, pcap or pcapng, as tcpdump and Wireshark write it:
+the bytes of each connection of TCP are read as the proxy reads them. Connections
+without xDS are left out. Where packets are missing, a gap entry says so; where
+the capture begins in the middle of a connection, methods and header fields from
+before are unknown. TLS cannot be read; what tshark has decrypted can:
+
+  tshark -r leg.pcap -o tls.keylog_file:keys.txt \
+    -o tls.desegment_ssl_application_data:FALSE \
+    -U 'OSI layer 7' -w decrypted.pcapng
 
 FILE is - for standard input.
 
@@ -39,6 +49,10 @@ written. Secrets that were masked stay masked; what is typed in is not masked.`,
 GRPC_BINARY_LOG_FILTER='*' ./client
 xdsproxy import /tmp/grpcgo_binarylog_123.txt -w client.xdsp
 xdsproxy check client.xdsp
+
+# What passes on the port of a control plane without TLS
+tcpdump -i any -B 32768 -w leg.pcap tcp port 18000
+xdsproxy import leg.pcap -w leg.xdsp
 
 # A folder of xdsproxy export -o dir
 xdsproxy import gw -w edited.xdsp`,
