@@ -291,7 +291,7 @@ func (c *conn) again(from int, s *segment) bool {
 		return f.begun && bytes.HasPrefix(s.data, []byte(preface))
 	}
 	if s.syn && !s.acks {
-		return f.begun && f.first != s.seq+1
+		return c.over || f.begun && f.first != s.seq+1
 	}
 	far := before(f.next, s.seq)
 	return c.over && len(s.data) > 0 && (far > maxAhead || far < -maxAhead)

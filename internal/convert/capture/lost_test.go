@@ -243,6 +243,25 @@ func TestPortsAgain(t *testing.T) {
 	}
 }
 
+// Of a recording two connections may have had the same ports, too.
+func TestPortsAgainInARecording(t *testing.T) {
+	entries := recorded(t, filepath.Join(sessionsDir, "grpc-go.xdsp"))
+	twice := slices.Clone(entries)
+	for _, e := range entries {
+		e.Conn += 100
+		if e.Stream > 0 {
+			e.Stream += 100
+		}
+		e.Time = e.Time.Add(time.Hour)
+		twice = append(twice, e)
+	}
+	file, _ := written(t, twice)
+	got, done := read(t, file)
+	if diff := cmp.Diff(len(messages(twice)), len(messages(got))); diff != "" || done.Midway+done.Gaps > 0 {
+		t.Errorf("%+v: %s", done, diff)
+	}
+}
+
 // What is not xDS is left out and counted.
 func TestNothingOfXDS(t *testing.T) {
 	_, packets := packetsOf(t, "grpc-go")
