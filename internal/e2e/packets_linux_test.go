@@ -146,9 +146,11 @@ func TestImportedCaptures(t *testing.T) {
 	}
 	var all []captured
 	for i, v := range variants()[:2] {
-		all = append(all, captured{"envoy-" + v.name, func(t *testing.T) { tool(t, "envoy", "envoy", "_bin", "envoy") },
+		all = append(all, captured{
+			"envoy-" + v.name, func(t *testing.T) { tool(t, "envoy", "envoy", "_bin", "envoy") },
 			[][]string{{"-i", "lo"}, {"-i", "any"}}[i],
-			func(t *testing.T, c *controlPlane, addr string) { envoyStory(t, v, c, addr, comesBack) }})
+			func(t *testing.T, c *controlPlane, addr string) { envoyStory(t, v, c, addr, comesBack) },
+		})
 	}
 	for _, impl := range implementations() {
 		if impl.name == "grpc-go" || impl.name == "grpc-java" {

@@ -36,7 +36,11 @@ func (p packet) payload() []byte {
 // packetsOf are those of a session, written as a capture.
 func packetsOf(t testing.TB, name string) (entries []session.Entry, out []packet) {
 	t.Helper()
-	entries = recorded(t, filepath.Join(sessionsDir, name+".xdsp"))
+	return packetsIn(t, recorded(t, filepath.Join(sessionsDir, name+".xdsp")))
+}
+
+func packetsIn(t testing.TB, entries []session.Entry) (same []session.Entry, out []packet) {
+	t.Helper()
 	file, _ := written(t, entries)
 	r, err := pcapgo.NewNgReader(bytes.NewReader(file), pcapgo.DefaultNgReaderOptions)
 	if err != nil {
