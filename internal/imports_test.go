@@ -148,12 +148,13 @@ var thirdParty = map[string][]string{
 	"go.uber.org/zap":                  {"internal/playback", "proxy", "recorder", "internal/serve", "internal/admin", "internal/csds", "internal/app", "cmd/xdsproxy"},
 	"github.com/prometheus/":           {"internal/admin"},
 	"github.com/klauspost/compress":    {"recorder", "internal/mutant"},
-	"golang.org/x/net/http2/hpack":     {"internal/wire", "proxy"},
-	"github.com/rogpeppe/go-internal":  {},                         // tests only
-	"github.com/chromedp/":             {},                         // tests only
-	"github.com/google/go-cmp":         {},                         // tests only
-	"go.uber.org/goleak":               {},                         // tests only
-	"golang.org/x/net/http2":           {"internal/wire", "proxy"}, // hpack alone: see below
+	"golang.org/x/net/http2/hpack":     {"internal/wire", "proxy", "internal/convert"},
+	"github.com/gopacket/gopacket":     {"internal/convert"},
+	"github.com/rogpeppe/go-internal":  {},                                             // tests only
+	"github.com/chromedp/":             {},                                             // tests only
+	"github.com/google/go-cmp":         {},                                             // tests only
+	"go.uber.org/goleak":               {},                                             // tests only
+	"golang.org/x/net/http2":           {"internal/wire", "proxy", "internal/convert"}, // hpack alone: see below
 }
 
 type goPackage struct {

@@ -14,7 +14,7 @@ func newExport(a *cli) *cobra.Command {
 		Short: "Take a part out of a recording, convert or rescue one",
 		Long: `Writes a recording, or what --seq and --filter choose of it, in another form.
 Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .html
-.xds; no other ending will do.
+.xds .pcapng; no other ending will do.
 
   xdsp     a recording with the chosen entries and all that is needed to
            understand them: how their streams began, who the client is, what
@@ -45,6 +45,10 @@ Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .html
   binarylog
            what a server of gRPC would have logged (gRFC A16), in the form of
            gRPC for Go: headers and messages of calls, and no connections
+  pcapng   a capture for tshark and Wireshark: each connection is one of TCP,
+           with HTTP/2 or HTTP/1.1 in it. What packets cannot carry is said, or
+           a comment of one. docs/formats.md has a command of tshark that shows
+           the fields of messages
   dir      a folder to edit: session.yaml has the entries, and each content of a
            resource is a file, resources/TYPE/NAME@N.yaml, decoded in full.
            xdsproxy import makes a recording of it again. -w DIR must not exist
@@ -79,6 +83,7 @@ xdsproxy export gw.xdsp -w report.html
 
 xdsproxy export gw.xdsp --filter 'client:gw-0 type:lds' -o mermaid
 xdsproxy export gw.xdsp -o script -w gw.xds
+xdsproxy export gw.xdsp -w gw.pcapng
 xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp
 
 # What a gateway serves, without its control plane

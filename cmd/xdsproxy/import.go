@@ -17,6 +17,7 @@ func newImport(a *cli) *cobra.Command {
 		Long: `Makes a recording of a file of another program. What it is, its beginning
 tells. Secrets are masked.
 
+  capture         packets, pcap or pcapng, as tcpdump and Wireshark write them
   binary log      what a gRPC program has written of its own calls, as gRPC for
                   Go and for Java do where GRPC_BINARY_LOG_FILTER says so and the
                   program has a sink for it. Messages must be logged whole, as
@@ -37,6 +38,15 @@ What a client holds becomes one entry of kind held. Its time is when the client
 last updated anything, as it says itself, or else the time of the file. status,
 tree and show read it; diff holds it against what the client accepted. What
 istiod would send becomes responses, like those of a file that Envoy reads.
+
+Of a capture, the bytes of each connection of TCP are read as the proxy reads
+them. Connections without xDS are left out. Where packets are missing, a gap entry says so; where
+the capture begins in the middle of a connection, methods and header fields from
+before are unknown. TLS cannot be read; what tshark has decrypted can:
+
+  tshark -r leg.pcap -o tls.keylog_file:keys.txt \
+    -o tls.desegment_ssl_application_data:FALSE \
+    -U 'OSI layer 7' -w decrypted.pcapng
 
 FILE is - for standard input.
 
@@ -60,6 +70,10 @@ curl -s 'localhost:9901/config_dump?include_eds' >dump.json
 xdsproxy import dump.json -w dump.xdsp
 xdsproxy tree dump.xdsp
 xdsproxy diff session.xdsp dump.xdsp gw-0
+
+# What passes on the port of a control plane without TLS
+tcpdump -i any -B 32768 -w leg.pcap tcp port 18000
+xdsproxy import leg.pcap -w leg.xdsp
 
 # A folder of xdsproxy export -o dir
 xdsproxy import gw -w edited.xdsp`,

@@ -17,9 +17,8 @@ func readCapture(in *bufio.Reader, emit func(*session.Entry) error) (imported, e
 		entries: done.Entries, messages: done.Messages,
 		none: fmt.Sprintf("no xDS: of its %s, none of %s of TCP speaks it", render.Count(done.Packets, "packet", "packets"),
 			render.Count(done.OtherConnections+done.TLS, "connection", "connections")),
-		said: []string{fmt.Sprintf("they are of %s of xDS on %s; %s left out",
-			render.Count(done.Streams, "stream", "streams"), render.Count(done.Connections, "connection", "connections"),
-			render.Count(done.OtherConnections+done.TLS, "other connection of TCP was", "other connections of TCP were"))},
+		said: []string{fmt.Sprintf("they are of %s of xDS on %s",
+			render.Count(done.Streams, "stream", "streams"), render.Count(done.Connections, "connection", "connections"))},
 	}
 	if damage, damaged := errors.AsType[*capture.FormatError](err); damaged {
 		to.damage, err = damage, nil
@@ -29,6 +28,7 @@ func readCapture(in *bufio.Reader, emit func(*session.Entry) error) (imported, e
 			*to = append(*to, render.Count(n, one, many)+rest)
 		}
 	}
+	say(&to.said, done.OtherConnections+done.TLS, "other connection of TCP was", "other connections of TCP were", " left out")
 	say(&to.said, done.OtherStreams, "stream of something else was", "streams of something else were", " left out")
 	if done.Torn {
 		to.said = append(to.said, "the file ends within a packet, as when the program that writes it is killed")

@@ -189,10 +189,17 @@ func gapText(g *session.Gap) string {
 	if g.Cause.Chosen() {
 		return fmt.Sprintf("%s left out of this part (%d to %d)", Count(g.Entries, "entry", "entries"), g.First, g.Last)
 	}
+	if g.Entries == 0 { // of a capture: how many there were nobody knows
+		return fmt.Sprintf("gap: %s of a connection not captured", Size(g.Bytes)) + touched(g)
+	}
 	text := fmt.Sprintf("gap: %s not recorded (%d to %d, %s of messages)",
 		Count(g.Entries, "entry", "entries"), g.First, g.Last, Size(g.Bytes))
+	return text + touched(g)
+}
+
+func touched(g *session.Gap) string {
 	if n := len(g.Streams); n > 0 {
-		text += ", " + Count(n, "stream", "streams") + " touched"
+		return ", " + Count(n, "stream", "streams") + " touched"
 	}
-	return text
+	return ""
 }

@@ -150,8 +150,12 @@ func (x *explainer) gap(g *session.Gap) {
 	if g.Cause.Chosen() {
 		why = "left out on purpose: this is a part of a recording"
 	}
-	x.add("entries", fmt.Sprintf("%s (%d to %d)", Number(g.Entries), g.First, g.Last), why).Look = FactBad
-	x.add("bytes", Size(g.Bytes), "of messages")
+	if g.Entries == 0 && !g.Cause.Chosen() {
+		x.add("bytes", Size(g.Bytes), "that the capture has not: what was said in them is not known").Look = FactBad
+	} else {
+		x.add("entries", fmt.Sprintf("%s (%d to %d)", Number(g.Entries), g.First, g.Last), why).Look = FactBad
+		x.add("bytes", Size(g.Bytes), "of messages")
+	}
 	for i, s := range g.Streams {
 		name := ""
 		if i == 0 {

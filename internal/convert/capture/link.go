@@ -33,6 +33,9 @@ const (
 	maxSegment = 60 << 10
 	// window is what both ends say that they take; each segment is acknowledged.
 	window = 65535
+	// firstStep is how far the first sequence numbers of two connections are apart,
+	// since they may have the same ports.
+	firstStep = 1_000_003
 )
 
 // link is a connection of TCP that is written.
@@ -62,6 +65,7 @@ func (w *Writer) link(e *session.Entry) *link {
 	for end := range l.fields {
 		l.fields[end] = hpack.NewEncoder(&l.block)
 	}
+	l.next = [2]uint32{uint32(e.Conn) * firstStep, uint32(e.Conn)*firstStep + firstStep/2}
 	w.links[e.Conn] = l
 	w.done.Connections++
 	if !l.addresses(e.Peer) {

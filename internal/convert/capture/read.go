@@ -55,7 +55,7 @@ func Read(in *bufio.Reader, emit func(*session.Entry) error) (Result, error) {
 		return Result{}, err
 	}
 	r := &reader{
-		emit: emit, conns: make(map[ends]*conn), memory: wire.NewMemory(maxUnder),
+		emit: emit, conns: make(map[ends]*conn), holes: make(map[*conn]struct{}), memory: wire.NewMemory(maxUnder),
 	}
 	var u unread
 	for r.err == nil {
@@ -67,6 +67,7 @@ func Read(in *bufio.Reader, emit func(*session.Entry) error) (Result, error) {
 			}
 			break
 		}
+		r.done.Packets++
 		r.tick(of.Timestamp)
 		if s, ok := u.segmentOf(data, link, of); ok {
 			r.take(s)
@@ -79,7 +80,7 @@ func Read(in *bufio.Reader, emit func(*session.Entry) error) (Result, error) {
 	for e := r.idle.Front(); e != nil && r.err == nil; e = e.Next() {
 		e.Value.(*conn).finish(nobody, "")
 	}
-	r.done.Packets, r.done.Cut, r.done.Fragments, r.done.UnknownLinks = f.packets, u.Cut, u.Fragments, u.Links
+	r.done.Cut, r.done.Fragments, r.done.UnknownLinks = u.Cut, u.Fragments, u.Links
 	if err == nil {
 		err = r.err
 	}
@@ -96,7 +97,10 @@ type reader struct {
 	memory *wire.Memory
 	// waiting is how many bytes wait for others in all flows.
 	waiting int
-	held    int64     // bytes of entries that are held
+	holes   map[*conn]struct{} // those of which bytes are missing
+	swept   time.Time
+	queue   []queued
+	held    int64     // bytes of entries in it, and of those that views have seen
 	last    time.Time // of the last entry
 	conn    session.ConnID
 	stream  session.StreamID
@@ -117,6 +121,12 @@ func (s *segment) ends() (of ends, from int) {
 func (r *reader) tick(at time.Time) {
 	if y := at.Year(); y >= 1970 && y <= 2200 && at.After(r.now) {
 		r.now = at.UTC()
+	}
+	if len(r.holes) > 0 && r.now.Sub(r.swept) > maxAcked {
+		r.swept = r.now
+		for c := range r.holes {
+			c.advance()
+		}
 	}
 }
 
@@ -149,9 +159,10 @@ func (r *reader) begin(of ends) *conn {
 		}
 		r.forget(oldest)
 	}
-	c := &conn{r: r, ends: of, begun: r.now, client: nobody}
+	c := &conn{r: r, ends: of, client: nobody}
 	c.place = r.idle.PushBack(c)
 	r.conns[of] = c
+	c.append(session.Entry{Time: r.now, Side: session.Client, Kind: session.KindConnect})
 	return c
 }
 
@@ -160,53 +171,4 @@ func (r *reader) forget(c *conn) {
 	c.finish(nobody, "")
 	r.idle.Remove(c.place)
 	delete(r.conns, c.ends)
-}
-
-// hold says whether there is room to hold an entry.
-func (r *reader) hold(e *session.Entry) bool {
-	n := cost(e)
-	if r.held+n > maxHeld {
-		return false
-	}
-	r.held += n
-	return true
-}
-
-// release is called for entries that are held no more.
-func (r *reader) release(held []session.Entry) {
-	for i := range held {
-		r.held -= cost(&held[i])
-	}
-}
-
-// cost is about how many bytes an entry takes.
-func cost(e *session.Entry) int64 {
-	n := int64(512)
-	for _, f := range e.Headers {
-		n += int64(len(f.Name) + len(f.Value) + 64)
-	}
-	if e.Message != nil {
-		n += e.Message.Data.Len()
-	}
-	if e.GoAway != nil {
-		n += int64(len(e.GoAway.Debug))
-	}
-	return n
-}
-
-// add emits an entry.
-func (r *reader) add(e session.Entry) {
-	if r.err != nil {
-		return
-	}
-	r.done.Entries++
-	if e.Message != nil {
-		r.done.Messages++
-	}
-	e.Seq = session.Seq(r.done.Entries)
-	if e.Time.Before(r.last) { // a connection counts from when it has xDS
-		e.Time = r.last
-	}
-	r.last = e.Time
-	r.err = r.emit(&e)
 }

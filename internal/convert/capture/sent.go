@@ -55,7 +55,7 @@ func (l *link) add(e *session.Entry) {
 	if s == nil || e.Kind == session.KindOpen {
 		s = l.open(e)
 	}
-	if s.ended[end] && e.Kind != session.KindOpen {
+	if s.ended[end] && e.Kind != session.KindOpen && e.Kind != session.KindCancel {
 		l.w.done.Late++
 		return
 	}
@@ -136,7 +136,7 @@ func plainFields(fields []session.Field, grpc bool) []session.Field {
 		return fields
 	}
 	return slices.DeleteFunc(slices.Clone(fields), func(f session.Field) bool {
-		return f.Name == "content-encoding" || f.Name == "content-length"
+		return f.Name == "content-encoding"
 	})
 }
 

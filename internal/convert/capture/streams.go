@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	maxEarly  = 64   // entries of a connection before it has xDS
-	maxUnsure = 16   // of a stream, before it is known what it is
+	maxEarly  = 64   // entries of a connection that come later than they should
+	maxUnsure = 16   // entries of a stream, before it is known what it is
+	maxLive   = 1024 // streams that a gap entry names
 	maxEnded  = 1024 // streams that ended, of which more may come late
 )
 
@@ -27,9 +28,9 @@ const (
 // stream is one of the streams of a tap.
 type stream struct {
 	verdict verdict
-	id      session.StreamID // among those of the recording
+	id      session.StreamID // among those of the recording; 0: it has none yet
+	entries int              // while it is undecided
 	ended   bool
-	held    []session.Entry // while it is undecided
 }
 
 // streams are those of a connection, as its tap numbers them.
@@ -41,11 +42,7 @@ type streams struct {
 // append takes an entry of the connection's tap.
 func (c *conn) append(e session.Entry) {
 	if e.Stream == 0 {
-		if c.kept {
-			c.add(e, 0)
-		} else if len(c.early) < maxEarly && c.r.hold(&e) {
-			c.early = append(c.early, e)
-		}
+		c.r.push(queued{Entry: e, c: c})
 		return
 	}
 	st := c.all[e.Stream]
@@ -56,125 +53,80 @@ func (c *conn) append(e session.Entry) {
 		}
 		c.all[e.Stream] = st
 	}
-	switch st.verdict {
-	case discovery:
-		c.add(e, st.id)
-	case undecided:
-		if !c.r.hold(&e) {
-			c.leave(st)
-			c.r.done.UnknownStreams++
-			break
-		}
-		st.held = append(st.held, e)
+	if st.verdict == undecided {
 		c.judge(st, &e)
 	}
 	if e.Kind == session.KindTrailer || e.Kind == session.KindCancel {
 		c.retire(e.Stream, st)
 	}
+	if st.verdict != other {
+		c.r.push(queued{Entry: e, c: c, st: st})
+	} else {
+		c.r.drain()
+	}
 }
 
 // judge looks whether an entry tells what its stream is.
 func (c *conn) judge(st *stream, e *session.Entry) {
+	st.entries++
 	switch {
 	case e.Kind == session.KindOpen && e.Method != "":
 		switch xds.LookupMethod(e.Method).Variant {
 		case xds.VariantOther, xds.VariantFile:
-			c.leave(st)
+			st.verdict = other
 			c.r.done.OtherStreams++
 		default:
-			c.keepStream(st)
+			c.keep(st)
 		}
 		return
 	case e.Message != nil && !e.Message.Compressed:
 		if kind, _ := decode.KindOf(xds.Method{}, e.Side, e.Message.Data); kind != decode.Other {
-			c.keepStream(st)
+			c.r.done.Headless++
+			c.keep(st)
 			return
 		}
 	}
-	if len(st.held) > maxUnsure {
-		c.leave(st)
-		c.r.done.UnknownStreams++
+	if st.entries > maxUnsure {
+		c.r.leave(st)
 	}
 }
 
-func (c *conn) leave(st *stream) {
-	c.r.release(st.held)
-	st.verdict, st.held = other, nil
+// keep takes a stream for one of xDS, and its connection with it.
+func (c *conn) keep(st *stream) {
+	st.verdict = discovery
+	c.r.done.Streams++
+	if !c.kept {
+		c.kept = true
+		c.r.done.Connections++
+	}
+}
+
+// leave takes a stream, of which it never became clear what it is, for none of xDS.
+func (r *reader) leave(st *stream) {
+	st.verdict = other
+	r.done.UnknownStreams++
 }
 
 // giveUp leaves the streams of which it never became clear what they are.
 func (c *conn) giveUp() {
 	for _, st := range c.all {
 		if st.verdict == undecided {
-			c.leave(st)
-			c.r.done.UnknownStreams++
+			c.r.leave(st)
 		}
-	}
-}
-
-// keepStream takes a stream for one of xDS, and its connection with it.
-func (c *conn) keepStream(st *stream) {
-	c.keep()
-	c.r.done.Streams++
-	c.r.stream++
-	st.verdict, st.id = discovery, c.r.stream
-	if st.held[0].Kind != session.KindOpen || st.held[0].Method == "" {
-		c.r.done.Headless++
-	}
-	held := st.held
-	st.held = nil
-	c.r.release(held)
-	for _, e := range held {
-		c.add(e, st.id)
-	}
-}
-
-// keep makes the connection one of the recording.
-func (c *conn) keep() {
-	if c.kept {
-		return
-	}
-	c.kept = true
-	c.r.done.Connections++
-	c.r.conn++
-	c.id = c.r.conn
-	c.add(session.Entry{
-		Time: c.begun, Side: session.Client, Kind: session.KindConnect,
-		Peer: &session.Peer{Client: c.ends[c.client].String(), Upstream: c.ends[1-c.client].String()},
-	}, 0)
-	if !c.synced {
-		c.r.done.Midway++
-		c.add(session.Entry{
-			Time: c.begun, Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{
-				Code: session.NoteMidway,
-				Text: "the capture begins in the middle of this connection: header fields that refer to what came before (HPACK) are unknown, and so are the methods of streams that were open",
-				Hint: "a capture that begins before the client connects has all of it",
-			},
-		}, 0)
-	}
-	early := c.early
-	c.early = nil
-	c.r.release(early)
-	for _, e := range early {
-		c.add(e, 0)
 	}
 }
 
 // missing says that bytes of the connection are not in the capture.
 func (c *conn) missing(n int) {
-	if !c.kept {
-		return // the tap has a note
-	}
-	c.r.done.Gaps++
-	c.r.done.Missing += uint64(max(n, 0))
-	const most = 1024 // that an entry may name
-	gap := &session.Gap{Bytes: int64(max(n, 0))}
+	q := queued{c: c, Entry: session.Entry{
+		Time: c.last, Side: session.Proxy, Kind: session.KindGap, Gap: &session.Gap{Bytes: int64(max(n, 0))},
+	}}
 	for _, id := range slices.Sorted(maps.Keys(c.all)) {
-		if st := c.all[id]; st.verdict == discovery && !st.ended && len(gap.Streams) < most {
-			gap.Streams = append(gap.Streams, st.id)
+		if st := c.all[id]; st.verdict != other && !st.ended && len(q.live) < maxLive {
+			q.live = append(q.live, st)
 		}
 	}
-	c.add(session.Entry{Time: c.r.now, Side: session.Proxy, Kind: session.KindGap, Gap: gap}, 0)
+	c.r.push(q)
 }
 
 // retire remembers a stream for what comes late.
@@ -187,9 +139,4 @@ func (c *conn) retire(id session.StreamID, st *stream) {
 		delete(c.all, c.streams.ended[0])
 		c.streams.ended = slices.Delete(c.streams.ended, 0, 1)
 	}
-}
-
-func (c *conn) add(e session.Entry, stream session.StreamID) {
-	e.Conn, e.Stream = c.id, stream
-	c.r.add(e)
 }

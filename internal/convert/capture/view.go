@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -54,9 +55,10 @@ func (v *view) Append(e session.Entry) session.Seq {
 	case len(c.views) < 2:
 		c.append(e)
 	default:
-		full := len(v.seen) >= maxSeen || !c.r.hold(&e)
+		full := len(v.seen) >= maxSeen || c.r.held > maxHeld
 		if !full {
 			v.seen = append(v.seen, e)
+			c.r.held += cost(&e)
 		}
 		switch said := speaker(&e); {
 		case said == e.Side:
@@ -77,8 +79,9 @@ func (c *conn) settle(client int) {
 	v := c.views[client]
 	c.client, c.loser, c.views = client, c.views[1-client], c.views[client:client+1]
 	seen := v.seen
-	c.r.release(seen)
-	c.r.release(c.loser.seen)
+	for _, e := range slices.Concat(seen, c.loser.seen) {
+		c.r.held -= cost(&e)
+	}
 	v.seen, c.loser.seen = nil, nil
 	for _, e := range seen {
 		c.append(e)

@@ -1,0 +1,142 @@
+package capture_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/xdsproxy/xdsproxy/internal/convert/capture"
+	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
+)
+
+const sessionsDir = "../../../check/testdata/sessions"
+
+// recorded are the entries of a recording.
+func recorded(t testing.TB, path string) (out []session.Entry) {
+	t.Helper()
+	r, err := recorder.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		e, err := r.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+}
+
+// written is a capture of entries.
+func written(t testing.TB, entries []session.Entry) ([]byte, capture.Written) {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := capture.NewWriter(&b, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range entries {
+		if err := w.Add(&entries[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done, err := w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), done
+}
+
+// read are the entries of a capture.
+func read(t testing.TB, packets []byte) (out []session.Entry, done capture.Result) {
+	t.Helper()
+	done, err := capture.Read(bufio.NewReader(bytes.NewReader(packets)), func(e *session.Entry) error {
+		out = append(out, *e)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uint64(len(out)) != done.Entries {
+		t.Fatalf("%d entries, and it says %d", len(out), done.Entries)
+	}
+	return out, done
+}
+
+// conversation is what a capture keeps of entries, one line for each: those of
+// connections on which there is xDS.
+func conversation(entries []session.Entry) (out []string) {
+	h1, conns := make(map[session.StreamID]bool), make(map[session.ConnID]int)
+	for _, e := range entries {
+		if _, known := conns[e.Conn]; e.Stream != 0 && !known {
+			conns[e.Conn] = len(conns) + 1
+		}
+	}
+	for _, e := range entries {
+		if conns[e.Conn] == 0 {
+			continue
+		}
+		switch e.Kind {
+		case session.KindTime, session.KindNote, session.KindGap, session.KindHeld, session.KindDisconnect:
+			continue
+		case session.KindOpen:
+			h1[e.Stream] = e.H2 == 0
+		}
+		text := fmt.Sprint(e.Time.UTC().Format(time.RFC3339Nano), " ", conns[e.Conn], " ", e.Stream, " ", e.H2, " ", e.Side, " ", e.Kind, " ", e.Method)
+		if h1[e.Stream] {
+			e.Headers = slices.DeleteFunc(slices.Clone(e.Headers), func(f session.Field) bool {
+				return f.Name == "content-length" || f.Name == "transfer-encoding" || f.Name == "content-encoding"
+			})
+		}
+		text += fmt.Sprint(" ", e.Headers)
+		if e.Peer != nil {
+			text += fmt.Sprint(" ", e.Peer.Client, " ", e.Peer.Upstream)
+		}
+		if e.Message != nil {
+			text += fmt.Sprintf(" %x", e.Message.Data.Bytes())
+		}
+		switch {
+		case e.Kind == session.KindCancel && !e.Status.WasReset:
+			continue // with its connection
+		case e.Status != nil:
+			text += fmt.Sprint(" ", *e.Status)
+		case e.GoAway != nil:
+			text += fmt.Sprint(" ", *e.GoAway)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// What was recorded, written as a capture and read again, is the same, entry by
+// entry.
+func TestThereAndBack(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(sessionsDir, "*.xdsp"))
+	if err != nil || len(paths) < 50 {
+		t.Fatalf("%d sessions, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			entries := recorded(t, path)
+			packets, done := written(t, entries)
+			again, said := read(t, packets)
+			if diff := cmp.Diff(conversation(entries), conversation(again)); diff != "" {
+				t.Errorf("written %+v, read %+v:\n%.3000s", done, said, diff)
+			}
+		})
+	}
+}
