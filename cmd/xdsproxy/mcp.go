@@ -13,8 +13,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/mcp"
 )
 
-const mcpLong = `Answers an assistant on standard input and output, in the Model Context Protocol:
-it can ask what the reading commands print, and nothing else.
+const mcpLong = `Answers an assistant in the Model Context Protocol, on standard input and
+output: it can ask what the reading commands print, and nothing else.
 
 %s
 Each answers with what its command prints for machines. An answer has at most

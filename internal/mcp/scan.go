@@ -171,5 +171,5 @@ func pathOf(levels []level) string {
 
 // plain says whether a key can stand in a path as it is.
 func plain(key []byte) bool {
-	return len(key) > 2 && bytes.IndexAny(key[1:len(key)-1], ".[]\"\\ ") < 0
+	return len(key) > 2 && !bytes.ContainsAny(key[1:len(key)-1], ".[]\"\\ ")
 }

@@ -1,0 +1,184 @@
+package effect_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/script"
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/effect"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
+)
+
+var update = flag.Bool("update", false, "write the golden account")
+
+// entriesOf are those of a recording, or of a script.
+func entriesOf(t *testing.T, path string) (out []session.Entry) {
+	t.Helper()
+	if strings.HasSuffix(path, ".xds") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := script.Parse(path, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Collect(s.Entries())
+	}
+	r, err := recorder.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		e, err := r.Next(context.Background())
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+}
+
+// What is known of each resource, at the end of each story that tells what clients
+// hold, and of the sessions that do.
+func TestAccount(t *testing.T) {
+	var paths []string
+	for _, glob := range []string{"stories/*effective*.xds", "stories/csds-divergence*.xds", "catalogue/accepted-not-effective*.xds", "catalogue/effective-not-sent*.xds", "sessions/envoy-sotw-held.xdsp"} {
+		found, err := filepath.Glob("../../check/testdata/" + glob)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d, %v", glob, len(found), err)
+		}
+		paths = append(paths, found...)
+	}
+	var b bytes.Buffer
+	for _, path := range paths {
+		fmt.Fprintf(&b, "%s\n", filepath.Base(path))
+		k := check.NewChecker(check.Options{})
+		named := map[[3]string]bool{} // of clients
+		began, last := time.Time{}, ""
+		for _, e := range entriesOf(t, path) {
+			if began.IsZero() {
+				began = e.Time
+			}
+			c := k.Step(&e)
+			if c.Client == "" {
+				continue
+			}
+			for _, n := range c.Names() {
+				named[[3]string{c.Client, c.Type, n}] = true
+			}
+			if c.Message != nil {
+				for _, n := range append(slices.Clone(c.Added), c.Removed...) {
+					named[[3]string{c.Client, c.Type, n}] = true
+				}
+			}
+			if text := standing(k, c.Client, began); e.Kind == session.KindHeld && text != last {
+				fmt.Fprintf(&b, "  %d: %s", e.Seq, text)
+				last = text
+			}
+		}
+		for _, c := range k.Status() {
+			fmt.Fprintf(&b, "  end: %s", standing(k, c.Client, began))
+		}
+		all := make([][3]string, 0, len(named))
+		for n := range named {
+			all = append(all, n)
+		}
+		slices.SortFunc(all, func(a, b [3]string) int { return slices.Compare(a[:], b[:]) })
+		for _, n := range all {
+			if e, known := k.Effects().Of(n[0], n[1], n[2]); known {
+				fmt.Fprintf(&b, "    %s\n", words(&e, began))
+			}
+		}
+	}
+	const golden = "testdata/accounts.golden"
+	if *update {
+		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), want) {
+		got, old := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
+		for i := range got {
+			if i >= len(old) || got[i] != old[i] {
+				t.Fatalf("%s, line %d is\n%s", golden, i+1, got[i])
+			}
+		}
+		t.Fatalf("%s has more", golden)
+	}
+}
+
+func standing(k *check.Checker, client string, began time.Time) string {
+	s := k.Effects().Standing(client)
+	text := fmt.Sprintf("%s %s, %d behind and %d more %s\n", client, s.Answer(), len(s.Behind), s.More, s.Unread)
+	for _, typ := range engineTypes(s.Counts) {
+		n := s.Counts[typ]
+		text += fmt.Sprintf("    %s %d of %d known of %d: %s\n", typ, n.InEffect, n.Known, n.All, n.Answer())
+	}
+	for i := range s.Behind {
+		text += "    behind: " + words(&s.Behind[i], began) + "\n"
+	}
+	return text
+}
+
+func engineTypes(counts map[string]effect.Count) (out []string) {
+	for typ := range counts {
+		out = append(out, typ)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// words are all that is said of a resource, with times from the beginning.
+func words(e *effect.Effect, began time.Time) string {
+	at := func(m effect.Moment) string {
+		if !m.Known() {
+			return "-"
+		}
+		return fmt.Sprintf("%d+%s", m.Seq, m.At.Sub(began).Round(time.Millisecond))
+	}
+	took, known := e.Took()
+	return fmt.Sprintf("%s %s %s v%s removed=%t sent=%s accepted=%s rejected=%s effective=%s %s (%s) %q waits=%q took=%s,%t",
+		e.Client, e.Type, e.Name, e.Version, e.Removed, at(e.Sent), at(e.Accepted), at(e.Rejected), at(e.Effective),
+		e.State, e.State.Answer(), e.Why, e.Waits, took.Round(time.Millisecond), known)
+}
+
+// What is let go of is counted, and is unknown from then on.
+func TestAccountIsBounded(t *testing.T) {
+	var a effect.Account
+	if a.Expected() || a.Forgotten() != 0 {
+		t.Error("it has seen something")
+	}
+	k := engine.New(engine.Options{})
+	for _, e := range entriesOf(t, "../../check/testdata/sessions/demo.xdsp") {
+		c := k.Step(&e)
+		a.Step(k, &e, &c)
+	}
+	if s := a.Standing("demo-envoy"); a.Expected() || s.Expected || s.Counts != nil || s.Answer() != "unknown" {
+		t.Errorf("without a word of clients it says %+v", s)
+	}
+	if _, known := a.Of("demo-envoy", "CDS", "payments"); known {
+		t.Error("it knows what nobody said")
+	}
+}

@@ -1,0 +1,123 @@
+package page
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/source"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+// pageScreen notes what is copied, and where a page leads.
+type pageScreen struct{ *viewtest.Screen }
+
+func (s pageScreen) Copy(text, what string) tea.Cmd {
+	s.Say("copied %s: %d bytes that begin with %.40q", what, len(text), text)
+	return nil
+}
+
+func (s pageScreen) Timeline(filter string, _ session.Seq) tea.Cmd {
+	s.Say("the timeline with %s", filter)
+	return nil
+}
+
+// play is viewtest.Screen.Play on a pageScreen.
+func play(s pageScreen, v view.View, w, h int, actions ...key.Action) string {
+	got := fmt.Sprintf("== %s, %dx%d\n%s", v.Title(), w, h, s.Frame(v, w, h))
+	for _, a := range actions {
+		s.Run(v.Do(s, a))
+		got += fmt.Sprintf("== %s\n%s", a, s.Frame(v, w, h))
+	}
+	return got
+}
+
+func TestBootstrapFrames(t *testing.T) {
+	s := pageScreen{viewtest.Session(t, "../../..", "demo")}
+	got := play(s, NewBootstrap(s), 70, 12, key.Copy, key.NextPane)
+	s.Log().Proxy = &source.Proxy{Routes: []source.Route{
+		{Listen: "127.0.0.1:18000", Upstream: "10.0.0.5:15010"},
+		{Listen: "[::]:18001", Upstream: "istiod:15012", Secure: true, Asked: true},
+	}}
+	v := NewBootstrap(s)
+	got += play(s, v, 70, 10, key.Copy, key.NextPane, key.Copy, key.Form, key.PrevPane, key.PrevPane, key.PrevPane, key.PageDown, key.NextPane, key.Last)
+	viewtest.Golden(t, *update, "bootstrap", got)
+	if n := len(v.Keys()); n < 5 {
+		t.Errorf("%d keys", n)
+	}
+}
+
+// The last is selected until somebody moves.
+func TestEventFrames(t *testing.T) {
+	s := pageScreen{viewtest.Session(t, "../../..", "demo")}
+	var all []widget.Paragraph
+	v := NewEvents(func() []widget.Paragraph { return all })
+	got := play(s, v, 40, 5)
+	for i := range 8 {
+		all = append(all, widget.Paragraph{Text: fmt.Sprintf("event %d", i)})
+	}
+	got += play(s, v, 40, 5)
+	all = append(all, widget.Paragraph{Text: "one more"})
+	got += play(s, v, 40, 5, key.Copy, key.Up, key.Up)
+	all = append(all, widget.Paragraph{Text: "and another"})
+	got += play(s, v, 40, 5, key.Last)
+	all = append(all, widget.Paragraph{Text: "the end"})
+	got += play(s, v, 40, 5)
+	v.Click(s, 0, 0, false)
+	all = append(all, widget.Paragraph{Text: "after a click"})
+	viewtest.Golden(t, *update, "events", got+play(s, v, 40, 5))
+}
+
+func TestRuleFrames(t *testing.T) {
+	s := pageScreen{viewtest.Session(t, "../../..", "demo")}
+	asked := 0
+	v := &RulePage{Rule: check.Rules()[0], Only: func() tea.Cmd { asked++; return nil }}
+	got := play(s, v, 60, 6, key.Up, key.Down, key.Down, key.PageDown, key.Last, key.Down, key.PageUp, key.First, key.Only, key.Copy)
+	got += play(s, v, 60, 100)
+	got += play(s, v, 200, 6, key.Last)
+	viewtest.Golden(t, *update, "rule", got)
+	if asked != 1 || len(v.Keys()) != 2+len(key.Moves()) {
+		t.Errorf("asked %d times, %d keys", asked, len(v.Keys()))
+	}
+}
+
+func TestHelpFrames(t *testing.T) {
+	s := pageScreen{viewtest.Session(t, "../../..", "demo")}
+	v := NewHelp(NewEvents(nil))
+	got := play(s, v, 70, 8, key.Open, key.Copy, key.NextPane, key.Form, key.NextPane, key.PrevPane, key.Down, key.Down, key.Down, key.Down, key.Down, key.Open, key.PrevPane)
+	for range 12 {
+		v.Click(s, 0, 3, false)
+	}
+	viewtest.Golden(t, *update, "help", got)
+	of := func() (out []string) {
+		for _, o := range v.Keys() {
+			out = append(out, string(o.Act)+":"+o.Hint)
+		}
+		return out
+	}
+	if all := strings.Join(of(), " "); strings.Contains(all, "try") {
+		t.Error(all)
+	}
+	s.Run(v.Do(s, key.NextPane))
+	if all := strings.Join(of(), " "); !strings.Contains(all, "open:try") {
+		t.Error(all)
+	}
+	if cmd, err := v.(view.Filterable).Ask(s, "clipboard"); err != nil {
+		t.Error(err)
+	} else {
+		s.Run(cmd)
+	}
+	if where := v.Where(s); !strings.HasSuffix(where, "all pages") {
+		t.Error(where)
+	}
+}

@@ -1,0 +1,32 @@
+package pushes
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+const root = "../../.."
+
+// TestFrames: what changed, how far each change came, and what each key does with
+// it, in rooms of several sizes.
+func TestFrames(t *testing.T) {
+	for _, name := range []string{"demo", "client-tells-no-node"} {
+		scr := viewtest.Session(t, root, name)
+		v := New()
+		got := scr.Play(v, 100, 14, key.First, key.Down, key.Open, key.Diff, key.Ladder, key.Resources, key.Copy, key.Follow, key.Up, key.Follow, key.Last, key.Unfilter, key.Zoom)
+		got += scr.Play(v, 80, 12, key.Up, key.PageUp, key.Open)
+		got += scr.Play(v, 40, 8, key.Down)
+		got += scr.Play(v, 30, 4)
+		for _, words := range []string{"rejected", "cds", "no such words", ""} {
+			got += scr.Ask(v, words)
+			got += scr.Play(v, 80, 12, key.Open)
+		}
+		got += scr.Play(v, 80, 12, key.Unfilter, key.Unfilter, key.Unfilter)
+		viewtest.Golden(t, *update, name, got)
+	}
+}
