@@ -30,9 +30,9 @@ tells. Secrets are masked.
   istiod's dump   /debug/config_dump?proxyID=ID: what istiod would send now, and
                   not what anybody holds
 
-Of calls there are headers and messages. Connections and resets are not in such
-files: calls of one authority count as one connection. Calls that are not of xDS
-are left out.
+Logs and dumps of calls have headers and messages, and no connections or resets:
+calls of one authority count as one connection. Calls that are not of xDS are
+left out.
 
 What a client holds becomes one entry of kind held. Its time is when the client
 last updated anything, as it says itself, or else the time of the file. status,
@@ -40,9 +40,10 @@ tree and show read it; diff holds it against what the client accepted. What
 istiod would send becomes responses, like those of a file that Envoy reads.
 
 Of a capture, the bytes of each connection of TCP are read as the proxy reads
-them. Connections without xDS are left out. Where packets are missing, a gap entry says so; where
-the capture begins in the middle of a connection, methods and header fields from
-before are unknown. TLS cannot be read; what tshark has decrypted can:
+them. Connections without xDS are left out. Where packets are missing, a gap
+entry says so; where the capture begins in the middle of a connection, methods
+and header fields from before are unknown. TLS cannot be read; what tshark has
+decrypted can:
 
   tshark -r leg.pcap -o tls.keylog_file:keys.txt \
     -o tls.desegment_ssl_application_data:FALSE \
