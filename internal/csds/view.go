@@ -142,8 +142,11 @@ func (v *View) Answer(ctx context.Context, r *statusv3.ClientStatusRequest) (*st
 func (v *View) clients(wanted selection) ([]*client, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.ready || v.of == nil {
+	if !v.ready {
 		return nil, status.Error(codes.Unavailable, "the recording is still being read")
+	}
+	if v.of == nil { // nobody has begun to look, and nothing has passed
+		return nil, nil
 	}
 	var out []*client
 	for _, s := range v.of.Status() {

@@ -222,6 +222,11 @@ C> type=CDS V=1 N=x R=[]`, ``},
 // Who has left is told of once the session is over, and not while it goes on.
 func TestWhoIsThere(t *testing.T) {
 	t.Parallel()
+	nothing := csds.New(func() (csds.Reader, error) { return nil, errors.New("there is nothing to read") })
+	nothing.Ready()
+	if got := answer(t, nothing, nil); len(got) > 0 {
+		t.Errorf("before anything is read: %q", got)
+	}
 	v := stand(t, `C> type=CDS V= N= R=[] node=a
 -- client-end
 -- stream 2 method=StreamAggregatedResources peer=10.0.0.2
