@@ -28,9 +28,9 @@ and says so; --type chooses.
 With two SEQ it compares two messages, apart from their versions and nonces.
 With two recordings A and B it compares what each client, by node id, accepted
 last in one and in the other; NAME says of which resource to show the content.
-With a file that Envoy's /config_dump gave (?include_eds for endpoints, too), with
-an answer of CSDS in JSON, or with what xdsproxy import made of either, it
-compares what CLIENT accepted last with what it holds. With istiod's
+With a STATE it compares what CLIENT accepted last with what it holds. That is
+a file that Envoy's /config_dump gave (?include_eds for endpoints, too), an
+answer of CSDS in JSON, or what xdsproxy import made of either. With istiod's
 /debug/config_dump it compares it with what istiod would send now.
 
 The comparison knows what xDS means: the order of endpoints, domains or matchers
@@ -45,7 +45,7 @@ says that it is a NAME whatever it looks like.`
 func newDiff(a *cli) *cobra.Command {
 	f, name, exitCode := &compare.Comparison{Output: "text"}, "", false
 	cmd := a.command(&cobra.Command{
-		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | SOURCE STATE.json [CLIENT]",
+		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | SOURCE STATE [CLIENT]",
 		Short: "Print what changed in a resource, between messages or sessions",
 		Long:  diffLong,
 		Example: `# What was rejected, against what was accepted last

@@ -13,13 +13,13 @@ func newImport(a *cli) *cobra.Command {
 	path := ""
 	cmd := a.command(&cobra.Command{
 		Use:   "import FILE|DIR -w OUT",
-		Short: "Make a recording of what other programs wrote, or of an edited folder",
+		Short: "Make a recording of what other programs wrote, or of a folder",
 		Long: `Makes a recording of a file of another program. What it is, its beginning
 tells. Secrets are masked.
 
   capture         packets, pcap or pcapng, as tcpdump and Wireshark write them
   binary log      what a gRPC program has written of its own calls, as gRPC for
-                  Go and for Java do where GRPC_BINARY_LOG_FILTER says so and the
+                  Go and Java do where GRPC_BINARY_LOG_FILTER says so and the
                   program has a sink for it. Messages must be logged whole, as
                   with the filter * or {h;m}
   grpc-dump       the lines of grpc-dump, of bradleyjkemp/grpc-tools

@@ -12,9 +12,16 @@ import (
 // schema names the machine-readable forms, in every object of them.
 const schema = render.Schema
 
-// outputFlag adds -o, which takes one of a few forms.
+// mostNamed is how many forms have room beside their flag.
+const mostNamed = 9
+
+// outputFlag adds -o, which takes one of some forms.
 func outputFlag(cmd *cobra.Command, p *string, forms ...string) {
-	f := cmd.Flags().VarPF(settings.NewChoice(p, forms...), "output", "o", "form of the output")
+	usage := "form of the output"
+	if len(forms) > mostNamed {
+		usage = "`FORM` of the output, as listed above"
+	}
+	f := cmd.Flags().VarPF(settings.NewChoice(p, forms...), "output", "o", usage)
 	f.Annotations = map[string][]string{settings.GroupKey: {settings.GroupOutput}}
 	// The error is impossible: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
