@@ -21,7 +21,7 @@ func TestManyBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for most, want := range map[int]int{1: 3, 400: 2, 4000: 1} {
+	for most, want := range map[int]int{1: 3, 500: 2, 4000: 1} {
 		entries := a.entries(d.By, "x", time.Unix(1, 0), true, most)
 		n := 0
 		for i := range entries {
