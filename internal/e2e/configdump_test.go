@@ -137,6 +137,16 @@ func TestDiffConfigDump(t *testing.T) {
 			if code != 0 || !d.Same || len(d.Resources) > 0 || d.same() < 13 {
 				t.Fatalf("exit code %d, %+v", code, d)
 			}
+			imported := filepath.Join(t.TempDir(), "held.xdsp")
+			file := filepath.Join(t.TempDir(), "config_dump.json")
+			if err := os.WriteFile(file, []byte(dump), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			said(t, "import", file, "-w", imported)
+			var again heldDiff
+			if err := json.Unmarshal(said(t, "diff", recording, imported, "-o", "json"), &again); err != nil || !again.Same || again.same() != d.same() {
+				t.Errorf("of the imported dump: %v, %+v", err, again)
+			}
 			var tree object
 			if err := json.Unmarshal([]byte(dump), &tree); err != nil {
 				t.Fatal(err)

@@ -18,15 +18,19 @@ func Entries(d *configdump.Dump, address string, at time.Time, whole bool) ([]se
 	if err != nil {
 		return nil, err
 	}
+	return a.entries(d.By, address, at, whole, maxState), nil
+}
+
+// entries are as long as most, unless one item is longer.
+func (a *answer) entries(by configdump.Teller, address string, at time.Time, whole bool, most int) (out []session.Entry) {
 	source := session.HeldAdmin
-	if d.By == configdump.ByCSDS {
+	if by == configdump.ByCSDS {
 		source = session.HeldCSDS
 	}
 	items, _ := new(told).changes(a, true)
-	var out []session.Entry
 	for len(out) == 0 || len(items) > 0 {
 		n, size := 0, 0
-		for n < len(items) && (n == 0 || size+len(items[n]) <= maxState) {
+		for n < len(items) && (n == 0 || size+len(items[n]) <= most) {
 			size += len(items[n])
 			n++
 		}
@@ -39,5 +43,5 @@ func Entries(d *configdump.Dump, address string, at time.Time, whole bool) ([]se
 			Message: &session.Message{Data: session.Chunks{data}, Size: int64(size), WireSize: int64(size)},
 		})
 	}
-	return out, nil
+	return out
 }

@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"os"
 	"slices"
@@ -167,26 +166,6 @@ func TestOtherVersions(t *testing.T) {
 	entries, done, err = read(t, cut)
 	if err == nil || !strings.Contains(err.Error(), "in the middle") || len(states(entries)) != 1 || entries[0].Held.Whole {
 		t.Errorf("%v, %+v, %q", err, done, states(entries))
-	}
-}
-
-// A state that is too long for one entry is several, of which the first says that it
-// begins anew.
-func TestManyBytes(t *testing.T) {
-	var b bytes.Buffer
-	b.WriteString(`{"configs":[{"@type":"type.googleapis.com/envoy.admin.v3.SecretsConfigDump","dynamic_active_secrets":[`)
-	const each = 17 << 20
-	body := base64.StdEncoding.EncodeToString(make([]byte, each))
-	for i := range 2 {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, `{"name":"s%d","secret":{"@type":"type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret","name":"s%d","generic_secret":{"secret":{"inline_bytes":"%s"}}}}`, i, i, body)
-	}
-	b.WriteString(`]}]}`)
-	entries, _, err := read(t, b.String())
-	if err != nil || len(entries) != 2 || !entries[0].Held.Whole || entries[1].Held.Whole || len(states(entries)) != 2 {
-		t.Errorf("%v, %d entries, %d resources", err, len(entries), len(states(entries)))
 	}
 }
 
