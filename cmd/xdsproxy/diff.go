@@ -45,7 +45,7 @@ says that it is a NAME whatever it looks like.`
 func newDiff(a *cli) *cobra.Command {
 	f, name, exitCode := &compare.Comparison{Output: "text"}, "", false
 	cmd := a.command(&cobra.Command{
-		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | SOURCE STATE [CLIENT]",
+		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | A STATE [CLIENT]",
 		Short: "Print what changed in a resource, between messages or sessions",
 		Long:  diffLong,
 		Example: `# What was rejected, against what was accepted last
