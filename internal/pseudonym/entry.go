@@ -132,6 +132,9 @@ func (n *Names) fields(fs []session.Field) []session.Field {
 	out := slices.Clone(fs)
 	for i := range out {
 		f := &out[i]
+		if n.fileField(f) {
+			continue
+		}
 		name := lower(f.Name)
 		f.Name = n.text(f.Name, inHeader, 0)
 		switch {
@@ -149,6 +152,22 @@ func (n *Names) fields(fs []session.Field) []session.Field {
 		}
 	}
 	return out
+}
+
+// fileField maps a field of what happened to a file; false if it is none.
+func (n *Names) fileField(f *session.Field) bool {
+	switch f.Name {
+	case xds.FileEvent:
+		return slices.Contains(xds.FileEvents(), f.Value)
+	case xds.FileSeen:
+		return f.Value == "yes" || f.Value == "no"
+	case xds.FileFrom, xds.FileWatched, xds.FileReplaced:
+		if f.Value != xds.FileAlone {
+			f.Value = n.text(f.Value, inValue, 0)
+		}
+		return true
+	}
+	return false
 }
 
 // binary maps the value of a header field of bytes.

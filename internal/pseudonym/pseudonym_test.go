@@ -26,6 +26,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what messages consist of
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -386,4 +387,26 @@ func FuzzNames(f *testing.F) {
 			t.Fatalf("%q became %q", s, out)
 		}
 	})
+}
+
+// What happened to a file is told by words that stay, and where by names that do not.
+func TestFileFields(t *testing.T) {
+	n := NewNames(testKey())
+	got := n.fields([]session.Field{
+		{Name: xds.FileEvent, Value: xds.FileSwapped}, {Name: xds.FileSeen, Value: "no"}, {Name: xds.FileWatched, Value: xds.FileAlone},
+		{Name: xds.FileFrom, Value: "/acme/secretive"}, {Name: xds.FileEvent, Value: "secretive"}, {Name: xds.FileSeen, Value: "secretive"},
+	})
+	for i, want := range []string{xds.FileSwapped, "no", xds.FileAlone} {
+		if got[i].Value != want {
+			t.Errorf("%s: %q", got[i].Name, got[i].Value)
+		}
+	}
+	if got[3].Name != xds.FileFrom {
+		t.Errorf("%q", got[3].Name)
+	}
+	for _, f := range got {
+		if strings.Contains(f.Value, "secretive") {
+			t.Errorf("%s: %s", f.Name, f.Value)
+		}
+	}
 }
