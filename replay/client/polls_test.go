@@ -28,6 +28,10 @@ func TestPolls(t *testing.T) {
 			"@1 p< 404\n-- stream 2 node=n1\n@2 C> type=LDS V= N= R=[] node=n1\n@2 S< type=LDS V=1 N=a res=[l1]\n@2 C> type=LDS V=1 N=a R=[]",
 			"@1 p< 404\n-- stream 2 node=n1\n@2 C> type=LDS V= N= R=[] node=n1\n@2 S< type=LDS V=1 N=a res=[l1]\n@2 C> type=LDS V=1 N=a R=[]", "", "",
 		},
+		"version 2": {
+			"@1 p< 404\n@1 P> path=/v2/discovery:clusters V= node=n1\n@1 p< 200 V=1 res=[c1]\n@1 P> path=/v2/discovery:clusters V=1 node=n1\n@1 p< 304",
+			"@1 p< 404\n@1 P> path=/v2/discovery:clusters V= node=n1\n@1 p< 200 V=1 res=[c1]\n@1 P> path=/v2/discovery:clusters V=1 node=n1\n@1 p< 304", "", "",
+		},
 		"a server was away": {"@1 p< 404\n@1 P> path=/v3/discovery:endpoints type=EDS V= R=[c1] node=n1\n@1 p< 200 type=EDS V=1 res=[c1]", "@1 p< 503\n@1 P> path=/v3/discovery:endpoints type=EDS V= R=[c1] node=n1\n@1 p< 200 type=EDS V=1 res=[c1]", "", ""},
 		"not found":         {"@1 p< 404", "@1 p< 200 type=EDS V=1 res=[c1]", "", "expected status 200, got status 404\nexpected EDS \"c1\" as in entry 17, got nothing"},
 		"found":             {"@1 p< 200 type=EDS V=1 res=[c1]", "@1 p< 500", "", "expected status 500, got status 200\nexpected no such content of EDS \"c1\", got it"},

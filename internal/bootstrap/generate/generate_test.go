@@ -61,15 +61,18 @@ func TestEnvoyThatPolls(t *testing.T) {
 	}{
 		"HTTP/1.1": {
 			Client{REST: &REST{HTTP1: true, Timeout: 1500 * time.Millisecond}, Asks: []Ask{{Type: "CDS", API: Polls}}},
-			[]string{`"api_type": "REST"`, `"request_timeout": "1.5s"`, `"http_protocol_options"`}, `"http2_protocol_options"`,
+			[]string{`"api_type": "REST"`, `"request_timeout": "1.5s"`, `"http_protocol_options"`},
+			`"http2_protocol_options"`,
 		},
 		"HTTP/2": {
 			Client{REST: &REST{}, Asks: []Ask{{Type: "LDS", API: Polls}}},
-			[]string{`"api_type": "REST"`, `"request_timeout": "30s"`, `"http2_protocol_options"`}, `"http_protocol_options"`,
+			[]string{`"api_type": "REST"`, `"request_timeout": "30s"`, `"http2_protocol_options"`},
+			`"http_protocol_options"`,
 		},
 		"streams, too": {
 			Client{REST: &REST{HTTP1: true}, Asks: []Ask{{Type: "CDS", API: Polls}, {Type: "LDS", API: SotW}}},
-			[]string{`"api_type": "REST"`, `"api_type": "GRPC"`, `"http2_protocol_options"`}, `"http_protocol_options"`,
+			[]string{`"api_type": "REST"`, `"api_type": "GRPC"`, `"http2_protocol_options"`},
+			`"http_protocol_options"`,
 		},
 	} {
 		text, err := c.client.Envoy("127.0.0.1:1234", "")
