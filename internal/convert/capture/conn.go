@@ -41,9 +41,14 @@ type conn struct {
 
 // take takes a segment of one end.
 func (c *conn) take(from int, s *segment) {
-	if s.inOrder {
-		if c.flows[from].begun = true; !c.tls {
-			c.feed(from, c.r.now, s.data)
+	switch {
+	case s.inOrder:
+		c.flows[from].begun = true
+		c.feed(from, c.r.now, s.data)
+		return
+	case c.tls:
+		if s.rst || s.fin {
+			c.finish(from, "closed")
 		}
 		return
 	}
@@ -72,7 +77,7 @@ func (c *conn) take(from int, s *segment) {
 		back.acked = s.ack
 	}
 	switch {
-	case len(s.data) == 0 || c.tls:
+	case len(s.data) == 0:
 	case len(f.ahead) == 0 && before(f.next, seq) <= 0 && back.missing() == 0:
 		c.feed(from, c.r.now, f.fresh(seq, s.data))
 	default:
