@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -182,7 +183,44 @@ func TestImportedCaptures(t *testing.T) {
 			if messages(got) < 10 || factsOf(t, imported).Gaps != 0 {
 				t.Errorf("%d messages are imported, with gaps: %+v", messages(got), factsOf(t, imported))
 			}
+			begunBefore(t, packets, got)
 		})
+	}
+}
+
+// begunBefore requires of the same capture without its first packets that no message
+// is in it that is not in the whole, and that most are.
+func begunBefore(t *testing.T, packets string, whole []session.Entry) {
+	t.Helper()
+	systemTool(t, "tshark") // editcap comes with it
+	known := make(map[string]int)
+	for _, e := range whole {
+		if e.Message != nil {
+			known[e.Side.String()+string(e.Message.Data.Bytes())]++
+		}
+	}
+	for _, first := range []string{"1-9", "1-17", "1-26"} {
+		dir := t.TempDir()
+		rest, imported := filepath.Join(dir, "rest.pcap"), filepath.Join(dir, "rest.xdsp")
+		if out, err := exec.Command("editcap", packets, rest, first).CombinedOutput(); err != nil {
+			t.Fatalf("editcap: %v\n%s", err, out)
+		}
+		runProgram(t, "import", rest, "-w", imported)
+		left, read, midway := maps.Clone(known), 0, false
+		for _, e := range entriesOf(t, imported) {
+			midway = midway || e.Note != nil && e.Note.Code == session.NoteMidway
+			if e.Message == nil {
+				continue
+			}
+			read++
+			of := e.Side.String() + string(e.Message.Data.Bytes())
+			if left[of]--; left[of] < 0 {
+				t.Errorf("without packets %s there is a message of the %s that nobody sent: %.80q", first, e.Side, of)
+			}
+		}
+		if !midway || read < 10 {
+			t.Errorf("without packets %s: %d messages, and it is said that the beginning is missing: %v", first, read, midway)
+		}
 	}
 }
 
