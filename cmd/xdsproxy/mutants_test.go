@@ -182,7 +182,7 @@ func forms() map[string][]string {
 
 // knowsAll says of a command that reads a recording and is not run here.
 func (m *mutation) knowsAll() {
-	others := []string{"run", "wrap", "demo", "explain", "config", "version", "help", "completion", "reveal", "mcp"}
+	others := []string{"run", "wrap", "demo", "explain", "config", "version", "help", "completion", "reveal", "mcp", "serve-csds"}
 	ways := m.ways(&subject{r: rand.New(rand.NewPCG(0, 0))})
 	for name := range m.forms {
 		if !slices.ContainsFunc(ways, func(w []string) bool { return w[0] == name }) && !slices.Contains(others, name) {
