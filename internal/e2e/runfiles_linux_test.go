@@ -92,7 +92,10 @@ func TestRunFilesTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(`^\S+ warn ` + dir + ` cannot be read any more \(no such file or directory\); its files are watched again when it is back$`)
-	writeFiles(t, p.dir, p.texts(t, 2))
+	writeFiles(t, p.dir+".new", p.texts(t, 2))
+	if err := os.Rename(p.dir+".new", p.dir); err != nil {
+		t.Fatal(err)
+	}
 	says(`^\S+ warn ` + dir + ` is back as another directory; an Envoy that was started before does not see what happens in it$`)
 	says(`warn file-not-moved: ` + dir + `/cds\.yaml changed after ` + dir + ` was replaced: `)
 	move(t, p.path("rds.yaml"), p.texts(t, 3)["rds.yaml"])
@@ -115,9 +118,10 @@ func TestRunFilesTrouble(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"cds.yaml": " read delete swap", "rds.yaml": " read delete swap rename", "large.json": " read delete", "pipe.yaml": " read delete", "broken.yaml": " read delete",
+		"cds.yaml": " read swap", "rds.yaml": " read swap rename", "large.json": " read", "pipe.yaml": " read", "broken.yaml": " read",
 	} {
-		if events[name] != want {
+		// That it was gone meanwhile is seen by a look between, which there need not be.
+		if strings.ReplaceAll(events[name], " delete", "") != want {
 			t.Errorf("%s: %q, want %q", name, events[name], want)
 		}
 	}

@@ -157,8 +157,6 @@ func (n *Names) fields(fs []session.Field) []session.Field {
 // fileField maps a field of what happened to a file; false if it is none.
 func (n *Names) fileField(f *session.Field) bool {
 	switch f.Name {
-	case xds.FileEvent:
-		return slices.Contains(xds.FileEvents(), f.Value)
 	case xds.FileSeen:
 		return f.Value == "yes" || f.Value == "no"
 	case xds.FileFrom, xds.FileWatched, xds.FileReplaced:
