@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/edit"
 	"github.com/xdsproxy/xdsproxy/replay/standin"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -152,7 +153,7 @@ func (r *role) explain(ctx context.Context, topic *replay.Topic, m mismatch) (re
 			break
 		}
 		if typeURL, body := r.recorded(ctx, m); body != nil {
-			live := m.got.body
+			body, live := inWire(body), inWire(m.got.body)
 			if m.expected.masked && typeURL == m.got.typeURL {
 				live = standin.LikeRecorded(typeURL, body, live)
 			}
@@ -168,6 +169,18 @@ func (r *role) explain(ctx context.Context, topic *replay.Topic, m mismatch) (re
 		}
 	}
 	return d, false
+}
+
+// inWire is a resource as gRPC has it, also one of REST.
+func inWire(body []byte) []byte {
+	if len(body) == 0 || body[0] != '{' {
+		return body
+	}
+	wire, err := edit.FromJSON("google.protobuf.Any", body)
+	if err != nil {
+		return body
+	}
+	return edit.Field(wire, edit.ValueOfAny)
 }
 
 // recorded is the recorded content of a mismatch.
