@@ -88,6 +88,7 @@ func TestDescribedTypes(t *testing.T) {
 		t.Errorf("the proxy warns:\n%s", said)
 	}
 	showsDescribed(t, p.file)
+	onScreen(t, p.file, "host_addresses")
 
 	// A part of it has them, too.
 	part := filepath.Join(t.TempDir(), "part.xdsp")
@@ -141,4 +142,17 @@ func output(t *testing.T, args ...string) []byte {
 		t.Fatalf("%q: %v\n%s", args, err, stderr.String())
 	}
 	return out
+}
+
+// onScreen opens a response on the screen, and looks for the name of a field in its
+// YAML.
+func onScreen(t *testing.T, recording, field string) {
+	t.Helper()
+	p := newPane(t, 120, 40, "open", recording, "--filter", "what:resp")
+	p.shows("[2 Timeline]", "RESP")
+	p.press("G", "Enter")
+	p.shows("summary")
+	p.press("v")
+	p.shows(field)
+	p.press("q", "q")
 }
