@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -74,12 +75,17 @@ func TestDescribedTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := startProxyWith(t, s.Addr(), setup{args: []string{"--descriptors", istioSet, "--descriptors", ciliumSet, "--embed-descriptors"}})
+	viewer := "unix:" + filepath.Join(t.TempDir(), "viewer.sock")
+	p := startProxyWith(t, s.Addr(), setup{args: []string{"--descriptors", istioSet, "--descriptors", ciliumSet, "--embed-descriptors", "--viewer", viewer}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := xdstest.PlayClient(ctx, p.addr, xdstest.SotWStream, client); err != nil {
 		t.Error(err)
 	}
+	eventually(t, "all of it is recorded", func() bool {
+		return bytes.Contains(output(t, "info", viewer, "-o", "json"), fmt.Appendf(nil, `"messages": %d,`, 3*len(described)))
+	})
+	showsDescribed(t, viewer)
 	p.stop(t)
 	if err := s.Stop(); err != nil {
 		t.Error(err)
