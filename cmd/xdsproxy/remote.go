@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
@@ -34,7 +36,7 @@ func (a *cli) screenOfViewer(src *input.Source) tui.Source {
 			if err != nil {
 				return nil, err
 			}
-			return client.Open(0, 0), nil
+			return &remoteReader{Reader: client.Open(0, 0), cli: a, name: src.Name}, nil
 		},
 		Facts: func() (recorder.Facts, error) {
 			if err != nil {
@@ -52,4 +54,21 @@ func (a *cli) screenOfViewer(src *input.Source) tui.Source {
 			return fmt.Sprintf("detached %s, retry %d", render.Duration(time.Since(state.Detached).Round(time.Second)), state.Retry)
 		},
 	}
+}
+
+// remoteReader reads what a running proxy records, with the types that come with it.
+type remoteReader struct {
+	*serve.Reader
+	cli       *cli
+	name      string
+	described bool
+}
+
+func (r *remoteReader) Next(ctx context.Context) (session.Entry, error) {
+	e, err := r.Reader.Next(ctx)
+	if err == nil && !r.described {
+		r.described = true
+		input.Describe(r.cli.config.Types, r.name, r.Facts(), r.cli.warn)
+	}
+	return e, err
 }

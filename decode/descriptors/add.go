@@ -29,9 +29,11 @@ func (t *Types) Add(from string, set []byte) (told []string, err error) {
 	if k := t.now(); k != nil && k.sets[sum] {
 		return nil, nil
 	}
-	a := &adding{from: from, known: t.now().clone(), files: make(map[string]*described), declared: make(map[string]*described)}
+	a := &adding{from: from, known: t.now().clone(), files: make(map[string]*described), declared: make(map[string]*described), lacked: make(map[string]bool), room: maxNames}
 	for _, f := range files {
-		a.file(f)
+		if a.file(f); a.room < 0 {
+			return nil, fmt.Errorf("cannot read the descriptors of %q: its names are too long", from)
+		}
 	}
 	for _, d := range a.order {
 		a.build(d)
@@ -41,16 +43,6 @@ func (t *Types) Add(from string, set []byte) (told []string, err error) {
 	return a.told(), nil
 }
 
-func (k *known) clone() *known {
-	if k == nil {
-		return &known{
-			all: map[protoreflect.FullName]protoreflect.Descriptor{}, built: map[string]protoreflect.FileDescriptor{},
-			said: map[string]*descriptorpb.FileDescriptorProto{}, sets: map[[sha256.Size]byte]bool{},
-		}
-	}
-	return &known{all: maps.Clone(k.all), built: maps.Clone(k.built), said: maps.Clone(k.said), sets: maps.Clone(k.sets), order: slices.Clone(k.order)}
-}
-
 // adding is one set that is being added.
 type adding struct {
 	from     string
@@ -58,6 +50,8 @@ type adding struct {
 	files    map[string]*described // by the paths that they get
 	declared map[string]*described // where a full name is declared in the set
 	order    []*described
+	lacked   map[string]bool // all of lacking
+	room     int             // of maxNames
 
 	linked  []string // full names that are linked and were described in another way
 	other   []string // full names that were described in another way before
@@ -94,12 +88,18 @@ func (a *adding) file(f *descriptorpb.FileDescriptorProto) {
 		scope = f.GetPackage() + "."
 	}
 	for _, e := range f.EnumType {
+		if a.enum(scope, e); a.room < 0 {
+			return
+		}
 		if name := scope + e.GetName(); !a.taken(d, name, func(l protoreflect.Descriptor) bool { return sameEnum(l, e) }) {
 			a.declared[name] = d
 			d.use.EnumType = append(d.use.EnumType, plainEnum(e))
 		}
 	}
 	for _, m := range f.MessageType {
+		if a.message(scope, m); a.room < 0 {
+			return
+		}
 		name := scope + m.GetName()
 		if a.taken(d, name, func(l protoreflect.Descriptor) bool { return sameMessage(l, m) }) || a.hides(d, name, m) {
 			continue
@@ -114,10 +114,39 @@ func (a *adding) file(f *descriptorpb.FileDescriptorProto) {
 	if len(d.use.MessageType)+len(d.use.EnumType) == 0 {
 		return // there is nothing that is not known
 	}
-	for a.known.has(d.use.GetName()) || a.files[d.use.GetName()] != nil { // with other declarations
-		d.use.Name = proto.String("another/" + d.use.GetName())
+	for n := len(a.order); a.known.has(d.use.GetName()) || a.files[d.use.GetName()] != nil; n++ { // with other declarations
+		d.use.Name = proto.String(fmt.Sprintf("%s (%d)", path, n))
 	}
 	a.files[d.use.GetName()], a.order = d, append(a.order, d)
+}
+
+// message, and enum, take the room of the full names in a declaration, each of which
+// is a text of its own in memory.
+func (a *adding) message(scope string, m *descriptorpb.DescriptorProto) {
+	a.room -= len(scope) + len(m.GetName())
+	if a.room < 0 {
+		return
+	}
+	scope += m.GetName() + "."
+	for _, f := range m.Field {
+		a.room -= len(scope) + len(f.GetName())
+	}
+	for _, o := range m.OneofDecl {
+		a.room -= len(scope) + len(o.GetName())
+	}
+	for _, e := range m.EnumType {
+		a.enum(scope, e)
+	}
+	for _, n := range m.NestedType {
+		a.message(scope, n)
+	}
+}
+
+func (a *adding) enum(scope string, e *descriptorpb.EnumDescriptorProto) {
+	a.room -= len(scope) + len(e.GetName())
+	for _, v := range e.Value {
+		a.room -= len(scope) + len(v.GetName())
+	}
 }
 
 // ours is the linked declaration of this name, if that counts whatever is described.
@@ -247,8 +276,8 @@ func (a *adding) build(d *described) {
 func (a *adding) lack(d *described) {
 	for _, path := range d.said.Dependency {
 		_, err := protoregistry.GlobalFiles.FindFileByPath(path)
-		if err != nil && a.files[path] == nil && a.known.said[path] == nil && !slices.Contains(a.lacking, path) {
-			a.lacking = append(a.lacking, path)
+		if err != nil && a.files[path] == nil && a.known.said[path] == nil && !a.lacked[path] {
+			a.lacked[path], a.lacking = true, append(a.lacking, path)
 		}
 	}
 	if len(a.lacking) == 0 {
@@ -265,49 +294,4 @@ func newFile(f *descriptorpb.FileDescriptorProto, r protodesc.Resolver) (fd prot
 		}
 	}()
 	return protodesc.FileOptions{AllowUnresolvable: true}.New(f, r)
-}
-
-// has says whether there is a file of this path, linked or described.
-func (k *known) has(path string) bool {
-	_, err := k.FindFileByPath(path)
-	return err == nil
-}
-
-// FindFileByPath is for protodesc.
-func (k *known) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
-	if fd := k.built[path]; fd != nil {
-		return fd, nil
-	}
-	return protoregistry.GlobalFiles.FindFileByPath(path)
-}
-
-// FindDescriptorByName is for protodesc.
-func (k *known) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
-	if d := k.all[name]; d != nil {
-		return d, nil
-	}
-	return protoregistry.GlobalFiles.FindDescriptorByName(name)
-}
-
-// take takes a file that was made of what was said.
-func (k *known) take(fd protoreflect.FileDescriptor, said *descriptorpb.FileDescriptorProto) {
-	k.built[fd.Path()], k.said[said.GetName()] = fd, said
-	k.order = append(k.order, said)
-	k.declare(fd)
-}
-
-func (k *known) declare(in interface {
-	Messages() protoreflect.MessageDescriptors
-	Enums() protoreflect.EnumDescriptors
-},
-) {
-	for i := range in.Enums().Len() {
-		e := in.Enums().Get(i)
-		k.all[e.FullName()] = e
-	}
-	for i := range in.Messages().Len() {
-		m := in.Messages().Get(i)
-		k.all[m.FullName()] = m
-		k.declare(m)
-	}
 }

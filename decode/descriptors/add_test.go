@@ -208,7 +208,15 @@ func TestNoSet(t *testing.T) {
 	large := bytesOf(t, &descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
 		Name: proto.String("l.proto"), MessageType: make([]*descriptorpb.DescriptorProto, 1<<18),
 	}}})
+	many := &descriptorpb.DescriptorProto{Name: proto.String(strings.Repeat("n", 1<<16))}
+	for i := range int32(2000) {
+		many.Field = append(many.Field, field("f", i+1, descriptorpb.FieldDescriptorProto_TYPE_STRING, ""))
+	}
+	long := bytesOf(t, &descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
+		Name: proto.String("n.proto"), MessageType: []*descriptorpb.DescriptorProto{many},
+	}}})
 	for name, c := range map[string]struct{ set, want string }{
+		"long":      {string(long), "its names are too long"},
 		"empty":     {"", "it is no descriptor set"},
 		"text":      {"syntax = \"proto3\";\n", "it is no descriptor set"},
 		"cut off":   {string(read(t, "cilium.fds")[:3000]), "it is no descriptor set"},

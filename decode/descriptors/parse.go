@@ -21,6 +21,8 @@ const (
 	maxFiles    = 1 << 13
 	maxDeclared = 1 << 18
 	maxNested   = 64
+	// maxNames bounds the full names of all that is declared, in bytes.
+	maxNames = 64 << 20
 )
 
 // Field numbers of descriptor.proto.

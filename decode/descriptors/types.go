@@ -12,7 +12,6 @@
 package descriptors
 
 import (
-	"crypto/sha256"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -36,17 +35,6 @@ import (
 type Types struct {
 	mu    sync.Mutex // held while something is added
 	known atomic.Pointer[known]
-}
-
-// known is what was described up to now. It does not change.
-type known struct {
-	all   map[protoreflect.FullName]protoreflect.Descriptor // messages and enums
-	built map[string]protoreflect.FileDescriptor            // by their paths
-	// said is what was said last of the files of each path, and order all of that,
-	// as it came.
-	said  map[string]*descriptorpb.FileDescriptorProto
-	order []*descriptorpb.FileDescriptorProto
-	sets  map[[sha256.Size]byte]bool // that were added
 }
 
 // New has the linked types.

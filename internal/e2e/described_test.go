@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -74,12 +75,17 @@ func TestDescribedTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := startProxyWith(t, s.Addr(), setup{args: []string{"--descriptors", istioSet, "--descriptors", ciliumSet, "--embed-descriptors"}})
+	viewer := "unix:" + filepath.Join(t.TempDir(), "viewer.sock")
+	p := startProxyWith(t, s.Addr(), setup{args: []string{"--descriptors", istioSet, "--descriptors", ciliumSet, "--embed-descriptors", "--viewer", viewer}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := xdstest.PlayClient(ctx, p.addr, xdstest.SotWStream, client); err != nil {
 		t.Error(err)
 	}
+	eventually(t, "all of it is recorded", func() bool {
+		return bytes.Contains(output(t, "info", viewer, "-o", "json"), fmt.Appendf(nil, `"messages": %d,`, 3*len(described)))
+	})
+	showsDescribed(t, viewer)
 	p.stop(t)
 	if err := s.Stop(); err != nil {
 		t.Error(err)
@@ -88,6 +94,7 @@ func TestDescribedTypes(t *testing.T) {
 		t.Errorf("the proxy warns:\n%s", said)
 	}
 	showsDescribed(t, p.file)
+	onScreen(t, p.file, "host_addresses")
 
 	// A part of it has them, too.
 	part := filepath.Join(t.TempDir(), "part.xdsp")
@@ -141,4 +148,17 @@ func output(t *testing.T, args ...string) []byte {
 		t.Fatalf("%q: %v\n%s", args, err, stderr.String())
 	}
 	return out
+}
+
+// onScreen opens a response on the screen, and looks for the name of a field in its
+// YAML.
+func onScreen(t *testing.T, recording, field string) {
+	t.Helper()
+	p := newPane(t, 120, 40, "open", recording, "--filter", "what:resp")
+	p.shows("[2 Timeline]", "RESP")
+	p.press("G", "Enter")
+	p.shows("summary")
+	p.press("v")
+	p.shows(field)
+	p.press("q", "q")
 }

@@ -105,18 +105,24 @@ func (s *Source) Next(ctx context.Context) (e session.Entry, err error) {
 func (s *Source) describe() {
 	s.described = true
 	facts := s.Facts()
-	tell := func(format string, args ...any) {
-		if s.tell != nil {
-			s.tell(format, args...)
-		}
+	if s.remote != nil {
+		facts = s.remote.Facts()
 	}
+	if s.tell != nil {
+		Describe(s.types, s.Name, facts, s.tell)
+	}
+}
+
+// Describe adds the types that a recording has with it, of which at least one entry
+// was read, and tells what is wrong with them.
+func Describe(types *descriptors.Types, name string, facts recorder.Facts, tell func(format string, args ...any)) {
 	if facts.BadDescriptors {
-		tell("the descriptors in %q cannot be read: types in it that are not built in show as numbers", s.Name)
+		tell("the descriptors in %q cannot be read: types in it that are not built in show as numbers", name)
 	}
-	if facts.Descriptors == "" || s.types == nil {
+	if facts.Descriptors == "" || types == nil {
 		return
 	}
-	told, err := s.types.Add(s.Name, []byte(facts.Descriptors))
+	told, err := types.Add(name, []byte(facts.Descriptors))
 	if err != nil {
 		tell("%v", err)
 	}
