@@ -124,3 +124,15 @@ func TestEntryByTime(t *testing.T) {
 		t.Errorf("the day after: %v", err)
 	}
 }
+
+// What begins with a digit is no number for that.
+func TestNumbers(t *testing.T) {
+	var got []string
+	c := table(&got)
+	for text, is := range map[string]bool{"17": true, "0": true, "18446744073709551615": true, "18446744073709551616": false, "1a": false, "a": false, "-1": false} {
+		got = nil
+		if _, err := c.Run(text); (err == nil) != is || is && got[0] != "goto "+text {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+}

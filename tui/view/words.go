@@ -57,9 +57,9 @@ func LookOf(r *index.Row) (widget.Role, string) {
 		}
 	}
 	switch {
-	case r.Severity > index.Severity(check.Warning):
+	case r.Severity > index.Severity(check.Error): // that of an entry is one more
 		sign = "!"
-	case r.Severity > index.Severity(check.Info) || r.Flags&(index.Troubled|index.Truncated) != 0:
+	case r.Severity > index.Severity(check.Warning) || r.Flags&(index.Troubled|index.Truncated) != 0:
 		if sign == " " {
 			sign = "~"
 		}
