@@ -122,7 +122,7 @@ func TestNothingUnprintable(t *testing.T) {
 		"show":    {{path, "1.."}, {path}},
 		"diff":    {{path, "c1" + xdstest.Nasty}, {path, "c1" + xdstest.Nasty, "--all"}, {path, "11", "13"}, {path, path, "--all"}, {path, stories[0], "--all"}, {path, xdstest.Nasty}},
 		"info":    {{path}, {path, "--all"}},
-		"export":  {{path, "-w", "-"}, {path, "-w", "-", "--seq", "3..9"}},
+		"export":  {{path, "-w", "-"}, {path, "-w", "-", "--seq", "3..9"}, {path, "-w", "-", "--client", client}},
 		"report":  {{path, "3", "8", "--yes", "-w", zipped}, {stories[0], "--yes", "-w", filepath.Join(t.TempDir(), "y.zip")}},
 		"import":  {{path, "-w", filepath.Join(t.TempDir(), "x.xdsp")}},
 		"check":   {{path, "--info", "--enable", "all"}, append([]string{"--info", "--enable", "all", path}, stories...)},

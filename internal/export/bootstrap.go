@@ -42,9 +42,9 @@ func (x *Export) bootstrap(ctx context.Context) error {
 		}
 	}
 	doc, said := standalone.Make(of)
-	out := doc.JSON()
+	out := render.EscapeJSON(doc.JSON())
 	if ext := filepath.Ext(x.Path); ext == ".yaml" || ext == ".yml" {
-		out = doc.YAML()
+		out = []byte(render.SafeLines(string(doc.YAML())))
 	}
 	out = render.EscapeJSON(out) // in YAML, too, such characters stand in quoted strings
 	if x.Path == "" || x.Path == "-" {

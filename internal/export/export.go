@@ -109,7 +109,10 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 	case x.Pseudonymous && !recording && x.Filter != "":
 		return console.Misused("--pseudonyms with --filter writes a recording: the filter has the names, and the copy has not").
 			Hint("cut the part out first: xdsproxy export %s --pseudonyms --filter FILTER -w part.xdsp", console.ShellWord(x.Name))
-	case (x.Form == formScript || x.Form == formFolder || x.Form == formPackets || x.Form == formBootstrap) && (part || x.Mask):
+	case x.Form == formBootstrap && (part || x.Mask):
+		return console.Misused("-o bootstrap is made of the whole conversation").
+			Hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", console.ShellWord(x.Name))
+	case (x.Form == formScript || x.Form == formFolder || x.Form == formPackets) && (part || x.Mask):
 		return console.Misused("-o %s writes the whole conversation", x.Form).
 			Hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", console.ShellWord(x.Name))
 	case x.Bare && !recording:
@@ -124,6 +127,8 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 		return console.Misused("--client says whose bootstrap -o bootstrap writes").Hint("--filter client:%s chooses entries", console.ShellWord(x.Client))
 	case x.Form == formFolder && (x.Path == "" || x.Path == "-"):
 		return console.Misused("-o dir needs -w DIR: where is the folder to go?")
+	case x.Form == string(convert.BinaryLog) && (x.Path == "" || x.Path == "-"):
+		return console.Misused("-o binarylog needs -w FILE: where is the log to go?")
 	case x.Form == formPackets && (x.Path == "" || x.Path == "-"):
 		return console.Misused("-o pcapng needs -w FILE: where is the capture to go?")
 	case x.Form == formFolder && !x.Pseudonymous:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
@@ -19,7 +20,7 @@ func (m *maker) secrets() document.Tree {
 		out.Items = append(out.Items, *m.copyOf("SDS", name))
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.needs)) {
-		if m.has["SDS"][name] != nil {
+		if m.has["SDS"][decode.NormalName(name)] != nil {
 			continue
 		}
 		if of, is := m.standIn(name, m.needs[name]); is {

@@ -190,6 +190,20 @@ func FuzzRead(f *testing.F) {
 			all = append(all, *e)
 			return nil
 		})
+		// What a recording says of them is what the file says.
+		var answers []decode.ClientStatus
+		for i := range all {
+			if all[i].Kind == session.KindHeld {
+				answers = append(answers, decode.PeekClientStatus(all[i].Message.Data.Bytes()))
+			}
+		}
+		again := 0
+		for _, d := range configdump.OfStatus(answers) {
+			again += len(d.Resources)
+		}
+		if again != len(states(all)) {
+			t.Fatalf("%d resources are read again of %d", again, len(states(all)))
+		}
 		n := 0
 		for _, c := range done.Clients {
 			n += c.Resources
