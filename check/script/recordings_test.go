@@ -107,6 +107,10 @@ func meanings(entries iter.Seq[session.Entry]) (out []meaning) {
 		} else if first.IsZero() {
 			first = e.Time
 		}
+		// So is a client status, which is asked for when it is given.
+		if c.Method.Variant == xds.VariantCSDS && e.Side == session.Client && (e.Kind == session.KindMessage || e.Kind == session.KindHalfClose) {
+			continue
+		}
 		m := meaning{
 			After: e.Time.Sub(first), Kind: e.Kind, Side: e.Side, Method: c.Method.Path, Client: c.Client, Type: c.Type,
 			Answers: number[c.Answers], Added: c.Added, Removed: c.Removed, Status: e.Status,

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
@@ -213,10 +212,10 @@ func askStatus(t *testing.T, addr string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	client := statusv3.NewClientStatusDiscoveryServiceClient(conn)
-	who := &statusv3.ClientStatusRequest{Node: &corev3.Node{Id: "inspector", UserAgentName: "grpcdebug"}}
+	everybody := &statusv3.ClientStatusRequest{}
 	s, err := client.StreamClientStatus(ctx, grpc.WaitForReady(true))
 	if err == nil {
-		err = s.Send(who)
+		err = s.Send(everybody)
 	}
 	if err == nil {
 		_, err = s.Recv()
@@ -225,7 +224,7 @@ func askStatus(t *testing.T, addr string) {
 		err = s.CloseSend()
 	}
 	if err == nil {
-		_, err = client.FetchClientStatus(ctx, who)
+		_, err = client.FetchClientStatus(ctx, everybody)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
@@ -273,11 +274,11 @@ func recordSide(t *testing.T) string {
 	} {
 		s.source = source
 		s.secretCluster(t, name, name+"-cert")
-		s.source = xdstest.ADS()
-		s.clusters[name].EdsClusterConfig.EdsConfig = s.source
 		s.endpointsAt(t, name, backend.Listener.Addr().String())
-		s.putResource(t, eds, name, s.endpoints[name])
-		s.putResource(t, cds, name, s.clusters[name])
+		c := s.clusters[name]
+		c.ClusterDiscoveryType, c.EdsClusterConfig = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}, nil
+		c.LoadAssignment = s.endpoints[name]
+		s.putResource(t, cds, name, c)
 		s.renew(t, name+"-cert")
 	}
 	flag("one")

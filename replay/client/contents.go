@@ -164,11 +164,22 @@ func (c *contents) came(name string, h holding) bool {
 	return slices.ContainsFunc(c.got[name], func(g content) bool { return g.holding == h })
 }
 
-// all says whether everything that is expected so far has come.
+// all says whether everything that is expected so far has come. For a content
+// with masks any other one stands, until they are compared.
 func (c *contents) all() bool {
 	for name, list := range c.expected {
+		others := 0
+		for _, g := range c.got[name] {
+			if !c.known(item{name: name, holding: g.holding}) {
+				others++
+			}
+		}
 		for _, e := range list {
-			if !c.came(name, e.holding) {
+			switch {
+			case c.came(name, e.holding):
+			case e.masked && others > 0:
+				others--
+			default:
 				return false
 			}
 		}
