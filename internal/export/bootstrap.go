@@ -46,7 +46,6 @@ func (x *Export) bootstrap(ctx context.Context) error {
 	if ext := filepath.Ext(x.Path); ext == ".yaml" || ext == ".yml" {
 		out = []byte(render.SafeLines(string(doc.YAML())))
 	}
-	out = render.EscapeJSON(out) // in YAML, too, such characters stand in quoted strings
 	if x.Path == "" || x.Path == "-" {
 		_, err = x.Stdout.Write(out)
 	} else {
