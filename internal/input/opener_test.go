@@ -83,7 +83,7 @@ func TestOpen(t *testing.T) {
 		} else if n != c.entries {
 			t.Errorf("%s: %d entries", c.name, n)
 		}
-		if (src.Began().IsZero()) != !c.file || src.Header().Created.IsZero() {
+		if src.Began().IsZero() != !c.file || src.Header().Created.IsZero() {
 			t.Errorf("%s: it began at %s", c.name, src.Began())
 		}
 		if err := src.Close(); err != nil {
@@ -187,7 +187,9 @@ func TestOneClient(t *testing.T) {
 		asked, want, hint string
 		code              int
 	}{
-		{of("gw-0"), "", "gw-0", "", 0}, {of("gw-0", "gw-01"), "gw-0", "gw-0", "", 0}, {of("gw-0", "web"), "we", "web", "", 0},
+		{of("gw-0"), "", "gw-0", "", 0},
+		{of("gw-0", "gw-01"), "gw-0", "gw-0", "", 0},
+		{of("gw-0", "web"), "we", "web", "", 0},
 		{nil, "x", "no client has asked for anything", "", console.ExitFailed},
 		{of("gw-0", "web"), "x", `there is no client "x"`, "the clients are gw-0, web", console.ExitFailed},
 		{of("gw-0", "web"), "", "there are 2 clients: which one?", "the clients are gw-0, web", console.ExitUsage},
@@ -287,8 +289,12 @@ func TestPipeTellsNoEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, filter, want string }{
-		{demo, "since:5m", ""}, {"-", "since:5m", "counts from the end of the recording, which a pipe does not tell"},
-		{demo, "marked:yes", ""}, {path, "marked:yes", ""}, {"-", "marked:yes", "asks what was marked, which a pipe tells after the entry"}, {"-", "kind:nack", ""},
+		{demo, "since:5m", ""},
+		{"-", "since:5m", "counts from the end of the recording, which a pipe does not tell"},
+		{demo, "marked:yes", ""},
+		{path, "marked:yes", ""},
+		{"-", "marked:yes", "asks what was marked, which a pipe tells after the entry"},
+		{"-", "kind:nack", ""},
 	} {
 		o, _ := opening(t, strings.NewReader(string(whole)))
 		src, err := o.Open(c.name)
