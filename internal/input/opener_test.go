@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
@@ -82,7 +83,7 @@ func TestOpen(t *testing.T) {
 		} else if n != c.entries {
 			t.Errorf("%s: %d entries", c.name, n)
 		}
-		if (src.Began().IsZero()) != !c.file || src.Header().Created.IsZero() {
+		if src.Began().IsZero() != !c.file || src.Header().Created.IsZero() {
 			t.Errorf("%s: it began at %s", c.name, src.Began())
 		}
 		if err := src.Close(); err != nil {
@@ -186,7 +187,9 @@ func TestOneClient(t *testing.T) {
 		asked, want, hint string
 		code              int
 	}{
-		{of("gw-0"), "", "gw-0", "", 0}, {of("gw-0", "gw-01"), "gw-0", "gw-0", "", 0}, {of("gw-0", "web"), "we", "web", "", 0},
+		{of("gw-0"), "", "gw-0", "", 0},
+		{of("gw-0", "gw-01"), "gw-0", "gw-0", "", 0},
+		{of("gw-0", "web"), "we", "web", "", 0},
 		{nil, "x", "no client has asked for anything", "", console.ExitFailed},
 		{of("gw-0", "web"), "x", `there is no client "x"`, "the clients are gw-0, web", console.ExitFailed},
 		{of("gw-0", "web"), "", "there are 2 clients: which one?", "the clients are gw-0, web", console.ExitUsage},
@@ -271,5 +274,42 @@ func TestNothing(t *testing.T) {
 	_, err = ParseQuery("kind:")
 	if f, _ := errors.AsType[*console.Failure](err); f == nil || f.Code != console.ExitUsage || len(f.Hints) == 0 || f.Hints[len(f.Hints)-1] != "xdsproxy help filters explains the language" {
 		t.Errorf("%+v", f)
+	}
+}
+
+// What a filter asks of the end, or of marks, a file can tell, and a pipe
+// cannot.
+func TestPipeTellsNoEnd(t *testing.T) {
+	whole, err := os.ReadFile(demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.xds")
+	if err := os.WriteFile(path, []byte("C> type=CDS V= N= R=[]\nt=+60s S< type=CDS V=1 N=a res=[c1]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, filter, want string }{
+		{demo, "since:5m", ""},
+		{"-", "since:5m", "counts from the end of the recording, which a pipe does not tell"},
+		{demo, "marked:yes", ""},
+		{path, "marked:yes", ""},
+		{"-", "marked:yes", "asks what was marked, which a pipe tells after the entry"},
+		{"-", "kind:nack", ""},
+	} {
+		o, _ := opening(t, strings.NewReader(string(whole)))
+		src, err := o.Open(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src.Follow(false)
+		q, err := ParseQuery(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = q.In(t.Context(), src, []filter.Span{{First: 1, Last: filter.NoLimit}}, func(*session.Entry, *check.Change, bool) error { return nil })
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s of %s: %v", c.filter, c.name, err)
+		}
+		src.Close()
 	}
 }

@@ -212,9 +212,17 @@ func TestAddresses(t *testing.T) {
 	var v viewerAddr
 	var l LocalAddr
 	for _, c := range []struct{ text, viewer, local string }{
-		{"on", "on", "!"}, {"YES", "on", "!"}, {"off", "off", "off"}, {"no", "off", "off"}, {"false", "off", "off"}, {"", "!", "off"},
-		{"127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1"}, {":9901", ":9901", "127.0.0.1:9901"}, {"unix:/a", "unix:/a", "unix:/a"},
-		{"unix:@a", "!", "unix:@a"}, {"nonsense", "!", "!"},
+		{"on", "on", "!"},
+		{"YES", "on", "!"},
+		{"off", "off", "off"},
+		{"no", "off", "off"},
+		{"false", "off", "off"},
+		{"", "!", "off"},
+		{"127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1"},
+		{":9901", ":9901", "127.0.0.1:9901"},
+		{"unix:/a", "unix:/a", "unix:/a"},
+		{"unix:@a", "!", "unix:@a"},
+		{"nonsense", "!", "!"},
 	} {
 		try := func(set func(string) error, value fmt.Stringer) string {
 			if set(c.text) != nil {
@@ -240,8 +248,15 @@ func TestViewerToken(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ file, env, want, wrong string }{
-		{"", "", "", ""}, {"", "secret-0", "secret-0", ""}, {"good", "secret-0", "secret-1", ""}, {"", "sécret", "", "the token in XDSPROXY_VIEWER_TOKEN is none"},
-		{"two", "", "", "is none"}, {"none", "", "", "cannot read the token of"}, {"absent", "", "", "cannot read the token"}, {"long", "", "", "is none"}, {"just", "", strings.Repeat("x", maxToken-1), ""},
+		{"", "", "", ""},
+		{"", "secret-0", "secret-0", ""},
+		{"good", "secret-0", "secret-1", ""},
+		{"", "sécret", "", "the token in XDSPROXY_VIEWER_TOKEN is none"},
+		{"two", "", "", "is none"},
+		{"none", "", "", "cannot read the token of"},
+		{"absent", "", "", "cannot read the token"},
+		{"long", "", "", "is none"},
+		{"just", "", strings.Repeat("x", maxToken-1), ""},
 	} {
 		t.Setenv("XDSPROXY_VIEWER_TOKEN", c.env)
 		ss := New()

@@ -143,8 +143,12 @@ func TestFindNot(t *testing.T) {
 		{"@none.yaml", []string{"@client"}, "cannot read the bootstrap", ""},
 		{"@envoy.yaml", []string{"@envoy", "-c", "x y"}, "but no {} in the command", "xdsproxy wrap --bootstrap @envoy.yaml -- @envoy -c {}"},
 		{"@envoy.yaml", []string{"@client", "-l"}, "but no {} in the command", "xdsproxy wrap --bootstrap @envoy.yaml -- @client -l -c {}"},
-		{"", []string{"@consul", "connect", "envoy", "-sidecar-for", "w b", "--", "-l", "info"}, "consul connect envoy makes the bootstrap itself",
-			"let it print the bootstrap, and wrap Envoy: @consul connect envoy -sidecar-for 'w b' -bootstrap > envoy.json && xdsproxy wrap envoy -c envoy.json -l info"},
+		{
+			"",
+			[]string{"@consul", "connect", "envoy", "-sidecar-for", "w b", "--", "-l", "info"},
+			"consul connect envoy makes the bootstrap itself",
+			"let it print the bootstrap, and wrap Envoy: @consul connect envoy -sidecar-for 'w b' -bootstrap > envoy.json && xdsproxy wrap envoy -c envoy.json -l info",
+		},
 		{"", []string{"@consul", "connect", "other"}, "no bootstrap: ", ""},
 	} {
 		dir, con, _ := place(t)

@@ -59,8 +59,10 @@ func TestOf(t *testing.T) {
 
 func items() []Item {
 	return []Item{
-		{Act: key.Filter, Keys: "/", Help: "entries with a client"}, {Act: key.View1, Keys: "1", Help: "who is there"},
-		{Command: " client NAME", Help: "one of them"}, {Act: key.Copy, Keys: "y", Help: "to the clipboard"},
+		{Act: key.Filter, Keys: "/", Help: "entries with a client"},
+		{Act: key.View1, Keys: "1", Help: "who is there"},
+		{Command: " client NAME", Help: "one of them"},
+		{Act: key.Copy, Keys: "y", Help: "to the clipboard"},
 	}
 }
 

@@ -37,10 +37,19 @@ func TestFilterWords(t *testing.T) {
 	of := Filters(seen())
 	rule := check.Rules()[0].ID
 	for _, c := range []struct{ before, word, want string }{
-		{"", "cli", "client:"}, {"kind:nack ", "VAR", "variant:"}, {"-", "sev", "sev:"},
-		{"client:", "", "gw-0 \"gw 1\""}, {"x client:gw-0,", "GW", "gw-0"}, {"-node.id:", "gw", "gw-0"}, {"client:", "\"", "\"gw 1\""},
-		{"sev:", "", "error warning info"}, {"sev:error,", "w", "warning"},
-		{"name:", "", "\"api:80\" web"}, {"name:", "w", "web"}, {"nonce:", "", ""}, {"rule:", rule, rule},
+		{"", "cli", "client:"},
+		{"kind:nack ", "VAR", "variant:"},
+		{"-", "sev", "sev:"},
+		{"client:", "", "gw-0 \"gw 1\""},
+		{"x client:gw-0,", "GW", "gw-0"},
+		{"-node.id:", "gw", "gw-0"},
+		{"client:", "\"", "\"gw 1\""},
+		{"sev:", "", "error warning info"},
+		{"sev:error,", "w", "warning"},
+		{"name:", "", "\"api:80\" web"},
+		{"name:", "w", "web"},
+		{"nonce:", "", ""},
+		{"rule:", rule, rule},
 	} {
 		if got := strings.Join(of.Words(c.before, c.word), " "); got != c.want {
 			t.Errorf("behind %q %q there can be %s, not %s", c.before, c.word, got, c.want)

@@ -178,8 +178,12 @@ func TestSplit(t *testing.T) {
 		w, h, rows int
 		want       string // the first line, the last, and how many there are
 	}{
-		{120, 5, 9, "list 67x5|about 52x5|5"}, {119, 20, 9, "list 119x8|about 119x11|20"}, {80, 12, 9, "list 80x5|about 80x6|12"}, {80, 11, 9, "list 80x11|list 80x11|11"},
-		{80, 30, 2, "list 80x3|about 80x26|30"}, {80, 30, 0, "list 80x30|list 80x30|30"},
+		{120, 5, 9, "list 67x5|about 52x5|5"},
+		{119, 20, 9, "list 119x8|about 119x11|20"},
+		{80, 12, 9, "list 80x5|about 80x6|12"},
+		{80, 11, 9, "list 80x11|list 80x11|11"},
+		{80, 30, 2, "list 80x3|about 80x26|30"},
+		{80, 30, 0, "list 80x30|list 80x30|30"},
 	} {
 		lines := view.Split(s, c.w, c.h, c.rows, block("list"), block("about"), func() (string, widget.Role) { return "title", widget.Title })
 		first, last := lines[0].PlainText(), lines[len(lines)-1].PlainText()

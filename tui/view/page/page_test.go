@@ -95,8 +95,13 @@ func TestHelpFrames(t *testing.T) {
 	s := pageScreen{viewtest.Session(t, "../../..", "demo")}
 	v := NewHelp(NewEvents(nil))
 	got := play(s, v, 70, 8, key.Open, key.Copy, key.NextPane, key.Form, key.NextPane, key.PrevPane, key.Down, key.Down, key.Down, key.Down, key.Down, key.Open, key.PrevPane)
-	for range 12 {
-		v.Click(s, 0, 3, false)
+	// A click selects, and a second one opens, as enter does.
+	for y := range 8 {
+		for _, twice := range []bool{false, true} {
+			v.Click(s, 0, y, twice)
+			got += fmt.Sprintf("== click %d %t: %q\n", y, twice, s.Said)
+			s.Said = nil
+		}
 	}
 	viewtest.Golden(t, *update, "help", got)
 	of := func() (out []string) {
