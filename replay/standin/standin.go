@@ -18,10 +18,12 @@ import (
 	"strconv"
 	"sync"
 
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -73,15 +75,19 @@ func (k *Maker) Renew(response []byte, delta bool) ([]byte, []string) {
 	return out, r.notes
 }
 
-// RenewResource is Renew for the value of one resource. In one that is in JSON masks
-// stay.
+// RenewResource is Renew for the value of one resource, which may be in JSON. Then the
+// new one is in protobuf.
 func (k *Maker) RenewResource(typeURL string, body []byte) ([]byte, []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r := &renewal{Maker: k}
-	if len(body) > 0 && body[0] == '{' {
-		r.left(body, place{resource: "a resource in JSON", path: "some field", of: xds.TypeName(typeURL)})
-		return body, r.notes
+	if len(body) > 0 && body[0] == '{' { // in which masks may be in base64
+		packed := &anypb.Any{}
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, packed); err != nil {
+			r.left(body, place{resource: "a resource in JSON", path: "some field", of: xds.TypeName(typeURL)})
+			return body, r.notes
+		}
+		typeURL, body = packed.TypeUrl, packed.Value
 	}
 	of := edit.AppendString(nil, edit.TypeOfAny, typeURL)
 	out := r.any(protowire.AppendBytes(protowire.AppendTag(of, edit.ValueOfAny, protowire.BytesType), body))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
@@ -31,6 +32,8 @@ func (m *maker) complete(t *document.Tree, at place) bool {
 		m.routes(t, at)
 	case has(t, "vhds"):
 		m.virtualHosts(t)
+	case has(t, "leds_cluster_locality_config"):
+		m.locality(t, at)
 	case has(t, "config_discovery"):
 		if !m.extension(t, at) {
 			return false
@@ -129,6 +132,22 @@ func (m *maker) virtualHosts(t *document.Tree) {
 	}
 }
 
+// locality puts the endpoints of a collection into their locality.
+func (m *maker) locality(t *document.Tree, at place) {
+	collection := decode.NormalName(word(down(t, "leds_cluster_locality_config"), "leds_collection_name"))
+	path, _, _ := strings.Cut(collection, "?")
+	all := document.Tree{Kind: document.Array}
+	for _, name := range m.names("LEDS") {
+		if strings.HasPrefix(name, strings.TrimSuffix(path, "*")) {
+			all.Items = append(all.Items, *m.copyOf("LEDS", name))
+		}
+	}
+	if len(all.Items) == 0 {
+		m.note("%s needs LEDS %q, of which nothing was accepted: there are no endpoints", at.of, collection)
+	}
+	set(t, "leds_cluster_locality_config", "lb_endpoints", all)
+}
+
 // extension puts the configuration of a filter into it, or else its default.
 func (m *maker) extension(t *document.Tree, at place) bool {
 	name := word(t, "name")
@@ -165,6 +184,7 @@ func (m *maker) cluster(t *document.Tree, name string) {
 		at = &empty
 		m.note("no endpoints %q were accepted: their cluster has none", name)
 	}
+	m.complete(at, place{of: "EDS " + name})
 	kind := "STATIC"
 	if named(at) {
 		kind = "STRICT_DNS"

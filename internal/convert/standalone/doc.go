@@ -4,7 +4,7 @@
 //	RDS    in place of rds, with virtual hosts of VHDS in it
 //	SRDS   as the list of a scoped_rds, with their routes in them
 //	EDS    as the load_assignment of a cluster, which becomes STATIC, or STRICT_DNS
-//	       where an address is a name
+//	       where an address is a name; LEDS in their localities
 //	ECDS   in place of a config_discovery
 //	SDS    as static secrets, named by who uses them
 //	RTDS   as layers of the runtime

@@ -27,7 +27,7 @@ type Client struct {
 
 // Types are those that have a place in a bootstrap.
 func Types() []string {
-	return []string{"LDS", "RDS", "SRDS", "VHDS", "CDS", "EDS", "SDS", "ECDS", "RTDS"}
+	return []string{"LDS", "RDS", "SRDS", "VHDS", "CDS", "EDS", "LEDS", "SDS", "ECDS", "RTDS"}
 }
 
 // maxNotes bounds what is said.
@@ -69,7 +69,7 @@ func Make(c *Client) (document.Document, []string) {
 	top.Members = append(top.Members, member{Name: "admin", Value: object(member{Name: "address", Value: object(member{Name: "socket_address", Value: object(
 		member{Name: "address", Value: text("127.0.0.1")}, member{Name: "port_value", Value: document.Tree{Kind: document.Number, Text: "0"}},
 	)})})})
-	for _, typ := range []string{"RDS", "EDS", "ECDS", "SRDS", "VHDS"} {
+	for _, typ := range []string{"RDS", "EDS", "LEDS", "ECDS", "SRDS", "VHDS"} {
 		if names := m.unused(typ); len(names) > 0 {
 			m.note("nothing refers to %s of %s, and none is in the bootstrap: %s", count(len(names)), typ, some(names))
 		}

@@ -112,6 +112,27 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
+// The endpoints of a collection stand in their locality.
+func TestLEDS(t *testing.T) {
+	const collection = "xdstp://a/envoy.config.endpoint.v3.LbEndpoint/web/"
+	endpoint := func(name, address string) *decode.Resource {
+		return of(t, "envoy.config.endpoint.v3.LbEndpoint", collection+name, `"endpoint":{"address":{"socket_address":{"address":"`+address+`","port_value":1}}}`)
+	}
+	text, notes := made(t, &standalone.Client{Pair: pair, Resources: map[string][]*decode.Resource{
+		"CDS": {of(t, cluster, "web", `"name":"web","type":"EDS","eds_cluster_config":{"eds_config":`+ads+`}`)},
+		"EDS": {of(t, "envoy.config.endpoint.v3.ClusterLoadAssignment", "web", `"cluster_name":"web","endpoints":[
+			{"leds_cluster_locality_config":{"leds_config":`+ads+`,"leds_collection_name":"`+collection+`*"}},
+			{"leds_cluster_locality_config":{"leds_config":`+ads+`,"leds_collection_name":"xdstp://a/envoy.config.endpoint.v3.LbEndpoint/none/*"}}]`)},
+		"LEDS": {endpoint("a", "10.0.0.1"), endpoint("b", "10.0.0.2")},
+	}})
+	if !strings.Contains(text, `"lb_endpoints":[{"endpoint":{"address":{"socket_address":{"address":"10.0.0.1","port_value":1}}}},{"endpoint":`) || strings.Contains(text, "leds") {
+		t.Errorf("%s", text)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "/none/") {
+		t.Errorf("it says %q", notes)
+	}
+}
+
 // What a newer API has is left out, and said.
 func TestUnknown(t *testing.T) {
 	r := of(t, cluster, "c", `"name":"c"`)
