@@ -298,7 +298,7 @@ func newAPI() *api {
 }
 
 func (a *api) has(s string) bool {
-	if a.names[s] || strings.IndexFunc(s, unicode.IsLetter) < 0 || strings.HasPrefix(s, "[masked:") || strings.HasPrefix(s, "W21hc2tlZDp") /* that, in base64 */ || isTime.MatchString(s) {
+	if a.names[s] || strings.IndexFunc(s, unicode.IsLetter) < 0 || strings.HasPrefix(s, "[masked:") || isMask64.MatchString(s) || isTime.MatchString(s) {
 		return true
 	}
 	if !strings.HasPrefix(s, "envoy.") && !strings.HasPrefix(s, "/envoy.") && !strings.HasPrefix(s, "type.googleapis.com/") {
@@ -311,6 +311,9 @@ func (a *api) has(s string) bool {
 	}
 	return true
 }
+
+// isMask64 is "[masked:" in base64, whose last digit is also of what follows.
+var isMask64 = regexp.MustCompile(`^W21hc2tlZD[op]`)
 
 var isTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT[0-9:.]+Z$|^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [0-9:]+ GMT$`)
 
