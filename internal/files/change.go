@@ -27,6 +27,7 @@ type watched struct {
 	// looks is the directory in which Envoy looks for moves, as it was first.
 	looks os.FileInfo
 	tries int // that met a file that is being written
+	early int // that met a change of which the system had not told yet
 }
 
 // subscribe takes what a client watches.
@@ -65,6 +66,12 @@ func (w *Watcher) examine(f *watched) {
 		f.looks = looks
 	}
 	c := w.told(f, &next)
+	if c != nil && c.event == xds.FileChanged && w.system != nil && !w.missed && f.early < 2 { // the system will tell
+		f.early++
+		w.again = true
+		return
+	}
+	f.early = 0
 	end := next.end().info
 	if c == nil {
 		if was := f.trail.end().info; was.Size() == end.Size() && was.ModTime().Equal(end.ModTime()) {
