@@ -111,7 +111,7 @@ func (w *Watcher) told(f *watched, next *trail) *change {
 	}
 	at := f.trail.parting(next)
 	switch {
-	case at == nil && f.there:
+	case at == nil && f.there && !w.marks[next.own().at].removed: // else its number was given again
 		return nil
 	case at != nil && at.at != next.own().at:
 		return &change{event: xds.FileSwapped, from: at.at}
