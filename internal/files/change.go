@@ -27,6 +27,7 @@ type watched struct {
 	// looks is the directory in which Envoy looks for moves, as it was first.
 	looks os.FileInfo
 	tries int // that met a file that is being written
+	early int // that met a change of which the system had not told yet
 }
 
 // subscribe takes what a client watches.
@@ -65,6 +66,12 @@ func (w *Watcher) examine(f *watched) {
 		f.looks = looks
 	}
 	c := w.told(f, &next)
+	if c != nil && c.event == xds.FileChanged && w.system != nil && !w.missed && f.early < 2 { // the system will tell
+		f.early++
+		w.again = true
+		return
+	}
+	f.early = 0
 	end := next.end().info
 	if c == nil {
 		if was := f.trail.end().info; was.Size() == end.Size() && was.ModTime().Equal(end.ModTime()) {
@@ -104,7 +111,7 @@ func (w *Watcher) told(f *watched, next *trail) *change {
 	}
 	at := f.trail.parting(next)
 	switch {
-	case at == nil && f.there:
+	case at == nil && f.there && !w.marks[next.own().at].removed: // else its number was given again
 		return nil
 	case at != nil && at.at != next.own().at:
 		return &change{event: xds.FileSwapped, from: at.at}

@@ -113,6 +113,7 @@ func (w *Watcher) keyOf(path string) (key string, found bool) {
 
 // look looks at all directories and files once.
 func (w *Watcher) look() {
+	w.again = false
 	for _, d := range w.dirs {
 		names, more, err := d.list()
 		if err != nil {

@@ -27,6 +27,7 @@ type Watcher struct {
 	missed bool                   // some of that was lost
 	said   map[string]bool
 	begun  bool // all was looked at once
+	again  bool // something has changed of which the system has not told yet
 	fresh  bool // another file is known to be subscribed to
 	// since is when what is looked at now can have happened first: the first event
 	// of it, or the look before.
@@ -116,7 +117,9 @@ func (w *Watcher) watch(ctx context.Context) {
 			w.missed = true // the queue of the system was full
 			continue
 		case <-due.C:
-			w.since = first
+			if w.since = first; first.IsZero() {
+				w.since = w.looked
+			}
 		case <-every.C:
 			if !first.IsZero() {
 				continue
@@ -124,7 +127,10 @@ func (w *Watcher) watch(ctx context.Context) {
 			w.since = w.looked
 		}
 		first = time.Time{}
-		w.look()
+		if w.look(); w.again {
+			due.Reset(quiet)
+			first = w.since
+		}
 		w.listen()
 	}
 }

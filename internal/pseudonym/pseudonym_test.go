@@ -392,8 +392,11 @@ func FuzzNames(f *testing.F) {
 // What happened to a file is told by words that stay.
 func TestFileFields(t *testing.T) {
 	fields := []session.Field{
-		{Name: xds.FileEvent, Value: xds.FileSwapped}, {Name: xds.FileSeen, Value: "no"}, {Name: xds.FileWatched, Value: xds.FileAlone},
-		{Name: xds.FileFrom, Value: "/etc"}, {Name: xds.FileReplaced, Value: "/etc"},
+		{Name: xds.FileEvent, Value: xds.FileSwapped},
+		{Name: xds.FileSeen, Value: "no"},
+		{Name: xds.FileWatched, Value: xds.FileAlone},
+		{Name: xds.FileFrom, Value: "/etc"},
+		{Name: xds.FileReplaced, Value: "/etc"},
 	}
 	var words []string
 	for _, f := range fields {
