@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/console"
