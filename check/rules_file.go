@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check/filed"
 	"github.com/xdsproxy/xdsproxy/check/words"
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -38,7 +36,7 @@ func fileUnreadable(x *event) {
 		}
 	}
 	if isFile(x.stream) && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
-		x.proveFile("read", nil, "no DiscoveryResponse: %s", aboutFile(x.stream, x.entry.Problems[0]))
+		x.proveFile("read", nil, "no DiscoveryResponse: %s", engine.Reason(filed.About(x.stream.Method.Name, x.entry.Problems[0])))
 	}
 }
 
@@ -47,14 +45,6 @@ func (x *event) proveLoad(l *effect.Load, s Severity, format string, args ...any
 	about := *x
 	about.stream, about.sub = l.Stream, l.Sub
 	about.provef(proof{severity: s, cause: l.Stream.Method.Path + "\x00" + l.Verdict.String() + l.Why, seqs: []session.Seq{l.Seq, x.seq()}}, format, args...)
-}
-
-// about is a problem of a file, in which its name stands.
-func aboutFile(t *engine.Stream, problem string) string {
-	if !strings.HasPrefix(problem, t.Method.Name) {
-		problem = t.Method.Name + ": " + problem
-	}
-	return engine.Reason(problem)
 }
 
 func (x *event) proveFile(cause string, names []string, format string, args ...any) {
@@ -73,31 +63,12 @@ func fileInvalid(x *event) {
 	for _, p := range x.entry.Problems {
 		x.prove(proof{
 			severity: Warning, cause: t.Method.Path + "\x00" + p, typ: xds.ShortType(n.Message.TypeURL),
-			message: aboutFile(t, p),
+			message: engine.Reason(filed.About(name, p)),
 		})
 	}
-	typ, first := n.Message.TypeURL, n.Message.TypeURL
-	seen := make(map[string]struct{}, len(n.Message.Resources))
-	var twice, mixed []string
-	for i := range n.Message.Resources {
-		r := &n.Message.Resources[i]
-		if r.Empty {
-			continue
-		}
-		if typ == "" {
-			typ, first = r.TypeURL, r.TypeURL
-		}
-		if r.TypeURL != "" && xds.TypeKey(r.TypeURL) != xds.TypeKey(typ) {
-			mixed = append(mixed, r.TypeURL)
-		}
-		key := decode.NormalName(r.Name)
-		if _, again := seen[key+"\x00"+r.Constraints]; again && key != "" {
-			twice = append(twice, key)
-		}
-		seen[key+"\x00"+r.Constraints] = struct{}{}
-	}
+	typ, twice, mixed := filed.Contents(n.Message)
 	if len(mixed) > 0 {
-		x.proveFile("types", nil, "%s holds resources of %s and of %s", name, xds.ShortType(first), words.Clip(xds.ShortType(mixed[0])))
+		x.proveFile("types", nil, "%s holds resources of %s and of %s", name, xds.ShortType(typ), words.Clip(xds.ShortType(mixed[0])))
 	}
 	if len(twice) > 0 {
 		x.proveFile("twice", twice, "%s holds %s more than once", name, words.List(twice))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/chunk"
+	"github.com/xdsproxy/xdsproxy/internal/engine/survey"
 	"github.com/xdsproxy/xdsproxy/internal/recent"
 )
 
@@ -18,55 +19,9 @@ type bulk struct {
 	items    []*Resource  // in order
 	base     map[string]*Resource
 	sum      [2]uint64
-	peculiar peculiar
+	peculiar survey.Peculiar
 	shared   bool  // it was sent more than once
 	cold     *cold // the same for streams that have ended
-}
-
-// peculiar says which resources of a response are not plain ones.
-type peculiar struct {
-	// timed are the positions of resources with a TTL, misnamed of those that
-	// do not say one name, and wrapped counts the envelopes.
-	Timed, Misnamed []int
-	Wrapped         int
-	Aliased         bool // a resource has other names
-	// variants says that resources come with constraints on parameters, so
-	// that a name may stand for several.
-	variants bool
-	// typed is the position of the first payload plus one, 0 if there is none,
-	// and odd are those of payloads of another type than the first.
-	Typed int
-	Odd   []int
-}
-
-func (p *peculiar) survey(resources []decode.Resource) {
-	for i := range resources {
-		r := &resources[i]
-		if r.HasTTL {
-			p.Timed = append(p.Timed, i)
-		}
-		if r.Wrapped {
-			p.Wrapped++
-		}
-		if r.Name == "" || r.Unnamed || r.BothNames {
-			p.Misnamed = append(p.Misnamed, i)
-		}
-		p.Aliased = p.Aliased || len(r.Aliases) > 0
-		p.variants = p.variants || r.Constraints != ""
-		switch {
-		case r.Empty:
-		case p.Typed == 0:
-			p.Typed = i + 1
-		case r.TypeURL != resources[p.Typed-1].TypeURL:
-			p.Odd = append(p.Odd, i)
-		}
-	}
-}
-
-// plain says whether names, versions and contents are all there is to a
-// response, but for envelopes.
-func (p *peculiar) plain() bool {
-	return len(p.Timed)+len(p.Misnamed)+len(p.Odd) == 0 && !p.Aliased && !p.variants
 }
 
 // bulks finds what was worked out before: by the batch, by the contents, or by
@@ -140,7 +95,7 @@ func (k *Engine) makeBulk(s *Subscription, n *Response, batch *chunk.Batch, mask
 	if batch != nil {
 		b.places = batch.Places
 	}
-	if b.peculiar.survey(resources); !b.peculiar.plain() {
+	if b.peculiar = survey.Of(resources); !b.peculiar.None() {
 		return nil
 	}
 	delta := n.Kind == decode.DeltaResponse

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/chunk"
+	"github.com/xdsproxy/xdsproxy/internal/engine/survey"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -68,7 +69,7 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *chunk.Batch, masked b
 	from := s.Have.only()
 	b := k.resolve(s, n, batch, masked)
 	n.beating, n.pulsed = len(n.beats) > 0, n.pulse()
-	s.Variants = s.Variants || n.variants
+	s.Variants = s.Variants || n.Variants
 	if !n.moved {
 		k.takeAway(s, n)
 	}
@@ -130,7 +131,7 @@ func (k *Engine) resolve(s *Subscription, n *Response, batch *chunk.Batch, maske
 		return b
 	}
 	resources := n.Message.Resources
-	n.peculiar.survey(resources)
+	n.Peculiar = survey.Of(resources)
 	n.Resolved = make([]*Resource, 0, len(resources))
 	version := ""
 	for i := range resources {
@@ -178,7 +179,7 @@ func (k *Engine) resolve(s *Subscription, n *Response, batch *chunk.Batch, maske
 
 // resolveBulk enters resources that were met before, in the same words.
 func (k *Engine) resolveBulk(s *Subscription, n *Response, b *bulk) {
-	n.Resolved, n.Sum, n.peculiar = b.items, b.sum, b.peculiar
+	n.Resolved, n.Sum, n.Peculiar = b.items, b.sum, b.peculiar
 	delta := n.Kind == decode.DeltaResponse
 	switch {
 	case s.Have.Len() == 0:

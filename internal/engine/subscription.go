@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine/survey"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -201,7 +202,7 @@ type details struct {
 	Same       []*Resource // delta: that came again at the same version with the same content, with a TTL or without as before
 	Reissued   []*Resource // delta: that came again at another version with the same content
 	Nameless   []*Content  // of resources without a name, in order
-	peculiar
+	survey.Peculiar
 	Wanted *Request // the last request of the type before it
 }
 
