@@ -3,6 +3,7 @@
 package protofile
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -71,8 +72,9 @@ func read(file string) ([]byte, error) {
 // compile makes a descriptor set of a .proto file and of what it imports and is not
 // linked.
 func compile(ctx context.Context, file string, paths []string) ([]byte, error) {
-	if _, err := os.Stat(file); err != nil {
-		return nil, fmt.Errorf("cannot read the descriptors: %w", err)
+	source, err := read(file)
+	if err != nil {
+		return nil, err
 	}
 	name, roots, err := rootsOf(file, paths)
 	if err != nil {
@@ -80,16 +82,15 @@ func compile(ctx context.Context, file string, paths []string) ([]byte, error) {
 	}
 	var missing atomic.Pointer[string]
 	c := protocompile.Compiler{Resolver: protocompile.ResolverFunc(func(path string) (protocompile.SearchResult, error) {
-		if linked, err := protoregistry.GlobalFiles.FindFileByPath(path); err == nil && path != name {
+		if path == name { // whatever the directories have under this name
+			return sourceOf(path, source)
+		}
+		if linked, err := protoregistry.GlobalFiles.FindFileByPath(path); err == nil {
 			return protocompile.SearchResult{Desc: linked}, nil
 		}
 		for _, root := range roots {
-			text, err := read(filepath.Join(root, filepath.FromSlash(path)))
-			switch {
-			case err == nil && len(text) > descriptors.MaxSize:
-				return protocompile.SearchResult{}, fmt.Errorf("%q is larger than %d MiB", path, descriptors.MaxSize>>20)
-			case err == nil:
-				return protocompile.SearchResult{Source: strings.NewReader(string(text))}, nil
+			if text, err := read(filepath.Join(root, filepath.FromSlash(path))); err == nil {
+				return sourceOf(path, text)
 			}
 		}
 		missing.Store(&path)
@@ -110,6 +111,30 @@ func compile(ctx context.Context, file string, paths []string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot compile %q: %w", file, err)
 	}
 	return b, nil
+}
+
+// maxDepth bounds how deep braces are nested in a source: the compiler goes down as
+// deep, and takes some 10 kB for each.
+const maxDepth = 1000
+
+// sourceOf is a source, if it can be compiled in bounded memory.
+func sourceOf(path string, text []byte) (protocompile.SearchResult, error) {
+	if len(text) > descriptors.MaxSize {
+		return protocompile.SearchResult{}, fmt.Errorf("%q is larger than %d MiB", path, descriptors.MaxSize>>20)
+	}
+	depth := 0
+	for _, b := range text {
+		switch b {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		if depth > maxDepth {
+			return protocompile.SearchResult{}, fmt.Errorf("%q is nested too deeply", path)
+		}
+	}
+	return protocompile.SearchResult{Source: bytes.NewReader(text)}, nil
 }
 
 // rootsOf is the name by which a file is known to others, and the directories in

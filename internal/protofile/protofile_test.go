@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/decode/descriptors"
@@ -110,5 +111,35 @@ func TestMissing(t *testing.T) {
 	types := descriptors.New()
 	if _, err := Read(t.Context(), types, []string{filepath.Join(dir, "none.proto")}, nil); err == nil || types.Names() != nil {
 		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// What is compiled is the file that was named, whatever the directories have under
+// its name.
+func TestNamesake(t *testing.T) {
+	dir := tree(t, sources)
+	types := descriptors.New()
+	file := filepath.Join(dir, "api/mine/v1/rule.proto")
+	_, err := Read(t.Context(), types, []string{file}, []string{filepath.Join(dir, "elsewhere/mine/v1")})
+	if err != nil || types.Find("mine.v1.Rule").Fields().ByName("action") == nil {
+		t.Errorf("%v, %v", err, types.Find("mine.v1.Rule"))
+	}
+}
+
+// A file that cannot be read is not called an import.
+func TestUnreadable(t *testing.T) {
+	dir := tree(t, map[string]string{"d.proto/a": ""})
+	_, err := Read(t.Context(), descriptors.New(), []string{filepath.Join(dir, "d.proto")}, nil)
+	if _, is := errors.AsType[*ImportError](err); err == nil || is {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDeepSource(t *testing.T) {
+	const n = maxDepth + 1
+	dir := tree(t, map[string]string{"a.proto": `syntax = "proto3"; ` + strings.Repeat("message A{", n) + strings.Repeat("}", n)})
+	_, err := Read(t.Context(), descriptors.New(), []string{filepath.Join(dir, "a.proto")}, nil)
+	if err == nil || !strings.HasSuffix(err.Error(), `"a.proto" is nested too deeply`) {
+		t.Errorf("got %.200v", err)
 	}
 }
