@@ -25,7 +25,15 @@ const (
 	// of them goes.
 	maxMatchers = 1000
 	maxNesting  = 8
+	// maxRegex bounds the regular expressions of a request together, in bytes: seven
+	// bytes can become a thousand instructions.
+	maxRegex = 1 << 10
 )
+
+// reading is a request that is being read.
+type reading struct {
+	regex int // bytes of regular expressions up to now
+}
 
 // unsupported is the name of what a request asks for that is not known here.
 type unsupported string
@@ -40,17 +48,18 @@ func selectionOf(matchers []*matcherv3.NodeMatcher) (selection, error) {
 		return nil, fmt.Errorf("there are %d node_matchers, and %d is the most", len(matchers), maxMatchers)
 	}
 	var out selection
+	r := &reading{}
 	for i, m := range matchers {
 		place := fmt.Sprintf("node_matchers[%d].", i)
 		n := nodeMatcher{id: anything}
 		if m.GetNodeId() != nil {
 			var err error
-			if n.id, err = text(m.GetNodeId(), place+"node_id."); err != nil {
+			if n.id, err = r.text(m.GetNodeId(), place+"node_id."); err != nil {
 				return nil, err
 			}
 		}
 		for j, of := range m.GetNodeMetadatas() {
-			fits, err := structure(of, fmt.Sprintf("%snode_metadatas[%d].", place, j))
+			fits, err := r.structure(of, fmt.Sprintf("%snode_metadatas[%d].", place, j))
 			if err != nil {
 				return nil, err
 			}
@@ -95,7 +104,7 @@ func (m *nodeMatcher) takes(n *corev3.Node) bool {
 
 // text reads a StringMatcher. A regular expression has to fit all of the text, as
 // in Envoy.
-func text(m *matcherv3.StringMatcher, place string) (func(string) bool, error) {
+func (r *reading) text(m *matcherv3.StringMatcher, place string) (func(string) bool, error) {
 	fold := func(s string) string { return s }
 	if m.GetIgnoreCase() {
 		fold = strings.ToLower
@@ -114,6 +123,9 @@ func text(m *matcherv3.StringMatcher, place string) (func(string) bool, error) {
 		want := fold(p.Contains)
 		return func(s string) bool { return strings.Contains(fold(s), want) }, nil
 	case *matcherv3.StringMatcher_SafeRegex:
+		if r.regex += len(p.SafeRegex.GetRegex()); r.regex > maxRegex {
+			return nil, fmt.Errorf("%ssafe_regex: the regular expressions of a request have at most %d bytes together", place, maxRegex)
+		}
 		of, err := regexp.Compile(`^(?:` + p.SafeRegex.GetRegex() + `)$`)
 		if err != nil {
 			return nil, fmt.Errorf("%ssafe_regex: %w", place, err)
@@ -126,7 +138,7 @@ func text(m *matcherv3.StringMatcher, place string) (func(string) bool, error) {
 }
 
 // structure reads a StructMatcher.
-func structure(m *matcherv3.StructMatcher, place string) (func(*structpb.Struct) bool, error) {
+func (r *reading) structure(m *matcherv3.StructMatcher, place string) (func(*structpb.Struct) bool, error) {
 	var path []string
 	for _, p := range m.GetPath() {
 		key, is := p.GetSegment().(*matcherv3.StructMatcher_PathSegment_Key)
@@ -138,7 +150,7 @@ func structure(m *matcherv3.StructMatcher, place string) (func(*structpb.Struct)
 	if len(path) == 0 {
 		return nil, unsupported(place + "path without a segment")
 	}
-	fits, err := value(m.GetValue(), place+"value.", 0)
+	fits, err := r.value(m.GetValue(), place+"value.", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +166,7 @@ func structure(m *matcherv3.StructMatcher, place string) (func(*structpb.Struct)
 }
 
 // value reads a ValueMatcher.
-func value(m *matcherv3.ValueMatcher, place string, depth int) (func(*structpb.Value) bool, error) {
+func (r *reading) value(m *matcherv3.ValueMatcher, place string, depth int) (func(*structpb.Value) bool, error) {
 	if depth > maxNesting {
 		return nil, fmt.Errorf("%s is nested too deeply", strings.TrimSuffix(place, "."))
 	}
@@ -169,7 +181,7 @@ func value(m *matcherv3.ValueMatcher, place string, depth int) (func(*structpb.V
 	case *matcherv3.ValueMatcher_PresentMatch:
 		return func(v *structpb.Value) bool { return p.PresentMatch && primitive(v) }, nil
 	case *matcherv3.ValueMatcher_StringMatch:
-		fits, err := text(p.StringMatch, place+"string_match.")
+		fits, err := r.text(p.StringMatch, place+"string_match.")
 		return func(v *structpb.Value) bool {
 			s, is := v.GetKind().(*structpb.Value_StringValue)
 			return is && fits(s.StringValue)
@@ -179,7 +191,7 @@ func value(m *matcherv3.ValueMatcher, place string, depth int) (func(*structpb.V
 	case *matcherv3.ValueMatcher_OrMatch:
 		var any []func(*structpb.Value) bool
 		for i, one := range p.OrMatch.GetValueMatchers() {
-			fits, err := value(one, fmt.Sprintf("%sor_match.value_matchers[%d].", place, i), depth+1)
+			fits, err := r.value(one, fmt.Sprintf("%sor_match.value_matchers[%d].", place, i), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -194,7 +206,7 @@ func value(m *matcherv3.ValueMatcher, place string, depth int) (func(*structpb.V
 			return false
 		}, nil
 	case *matcherv3.ValueMatcher_ListMatch:
-		fits, err := value(p.ListMatch.GetOneOf(), place+"list_match.one_of.", depth+1)
+		fits, err := r.value(p.ListMatch.GetOneOf(), place+"list_match.one_of.", depth+1)
 		return func(v *structpb.Value) bool {
 			for _, one := range v.GetListValue().GetValues() {
 				if fits(one) {

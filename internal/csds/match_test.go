@@ -1,6 +1,7 @@
 package csds
 
 import (
+	"strings"
 	"testing"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -106,6 +107,20 @@ func TestSelectionRefused(t *testing.T) {
 	}
 	if _, err := selectionOf(many.NodeMatchers); err == nil {
 		t.Error("any number of matchers is taken")
+	}
+}
+
+// A short regular expression can become a large program: all of a request have a
+// bound together.
+func TestSelectionOfLargeRegex(t *testing.T) {
+	t.Parallel()
+	one := `{"node_id": {"safe_regex": {"regex": "` + strings.Repeat("a{1000}", 100) + `"}}}`
+	if _, err := selectionOf(requestOf(t, `{"node_matchers": [`+one+`]}`).NodeMatchers); err != nil {
+		t.Error(err)
+	}
+	_, err := selectionOf(requestOf(t, `{"node_matchers": [`+one+`, `+one+`]}`).NodeMatchers)
+	if want := "node_matchers[1].node_id.safe_regex: the regular expressions of a request have at most 1024 bytes together"; err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -95,15 +95,15 @@ type client struct {
 
 // Answer is what is known of the clients that a request asks for.
 func (v *View) Answer(ctx context.Context, r *statusv3.ClientStatusRequest) (*statusv3.ClientStatusResponse, error) {
-	wanted, err := selectionOf(r.GetNodeMatchers())
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
 	select {
 	case v.one <- struct{}{}:
 		defer func() { <-v.one }()
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	wanted, err := selectionOf(r.GetNodeMatchers())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	clients, err := v.clients(wanted)
 	if err != nil {
