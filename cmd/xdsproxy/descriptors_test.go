@@ -174,7 +174,7 @@ func TestDescriptors(t *testing.T) {
 		is(c.args[1], text, c.hint)
 	}
 	_, text = said(t, 2, nil, "export", file, "--embed-descriptors", "-w", filepath.Join(dir, "x.xdsp"))
-	is("nothing to embed", text, "--embed-descriptors, and there are none")
+	is("nothing to embed", text, "--embed-descriptors, and no type is described that is not built in")
 	out, _ = said(t, 0, nil, "config", "--descriptors", "none.fds")
 	is("config", out, "none.fds")
 }

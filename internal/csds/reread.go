@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -69,7 +71,7 @@ func (r *rereader) read(ctx context.Context) error {
 	}
 	from, err := r.open()
 	if err != nil {
-		return status.Error(codes.Unavailable, "the recording cannot be read again")
+		return notRead(err)
 	}
 	defer func() { _ = from.Close() }() // nothing was written to it
 	// What an earlier segment had and the first one repeats stands at its beginning:
@@ -86,7 +88,7 @@ func (r *rereader) read(ctx context.Context) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return status.Error(codes.DataLoss, "the recording cannot be read again")
+			return notRead(err)
 		}
 		if at = e.Seq; !e.Carried {
 			carried = false
@@ -101,6 +103,18 @@ func (r *rereader) read(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// notRead says why the recording cannot be read again. A proxy that has gone may
+// come back, and what is damaged does not heal.
+func notRead(err error) error {
+	code := codes.DataLoss
+	_, remote := errors.AsType[*serve.Error](err)
+	_, file := errors.AsType[*fs.PathError](err)
+	if remote || file {
+		code = codes.Unavailable
+	}
+	return status.Errorf(code, "the recording cannot be read again: %v", err)
 }
 
 // give reads an entry.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/script"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
 	"github.com/xdsproxy/xdsproxy/internal/csds"
+	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -246,6 +248,27 @@ C> type=CDS V= N= R=[] node=b
 	v.Client = "a"
 	if got := answer(t, v, nil); !slices.Equal(got, []string{"node a"}) {
 		t.Errorf("of one: %q", got)
+	}
+}
+
+// Why the recording cannot be read again is said.
+func TestWhyItIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	v := play(t, `C> type=CDS V= N= R=[] node=a
+`)
+	for _, c := range []struct {
+		err  error
+		code codes.Code
+	}{
+		{&serve.Error{Kind: serve.Lost, Address: "127.0.0.1:1", Err: io.ErrUnexpectedEOF}, codes.Unavailable},
+		{fmt.Errorf("it is not there: %w", &fs.PathError{Op: "open", Path: "a.xdsp", Err: fs.ErrNotExist}), codes.Unavailable},
+		{errors.New("it is damaged at byte 7"), codes.DataLoss},
+	} {
+		v.Open = func() (csds.Reader, error) { return nil, c.err }
+		_, err := v.Answer(t.Context(), nil)
+		if s, _ := status.FromError(err); s.Code() != c.code || s.Message() != "the recording cannot be read again: "+c.err.Error() {
+			t.Errorf("%v: %v", c.err, err)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func (ss *Settings) Embedded() ([]byte, error) {
 	}
 	set := ss.Types.Set()
 	if len(set) == 0 {
-		return nil, console.Misused("--embed-descriptors, and there are none").Hint("--descriptors FILE says which")
+		return nil, console.Misused("--embed-descriptors, and no type is described that is not built in").Hint("--descriptors FILE says which")
 	}
 	return set, nil
 }
