@@ -48,7 +48,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 			Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &shut, OpenWorldHint: &shut},
 		}, s.handler(ctx, t))
 	}
-	err := server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxLine})
+	err := server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: complaints{out}, MaxLineLength: maxLine})
 	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return ctx.Err()
 	}
