@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,7 +151,8 @@ func (w *Watcher) look() {
 	for _, d := range w.dirs {
 		w.leave(d)
 	}
-	clear(w.marks)
+	maps.DeleteFunc(w.marks, func(at string, _ mark) bool { return !w.keep[at] })
+	clear(w.keep)
 	w.looked = time.Now()
 	w.missed = false
 	w.count.Store(uint64(len(w.files)))
