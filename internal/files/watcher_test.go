@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/xdsproxy/xdsproxy/decode/file"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -227,6 +228,27 @@ func TestOthersAreLeftOut(t *testing.T) {
 	defer w.Close()
 	if got := l.events(named); len(got) != 0 || !strings.Contains(l.texts(), "does not subscribe to them: eds.yaml") {
 		t.Fatalf("%q, %q", got, l.texts())
+	}
+}
+
+// What cannot be watched yet is said: a file that is subscribed to and not there, and
+// links that lead nowhere.
+func TestAbsentFiles(t *testing.T) {
+	dir := t.TempDir()
+	named, loop := filepath.Join(dir, "eds.yaml"), filepath.Join(dir, "loop.yaml")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Skip(err)
+	}
+	l := &log{}
+	w, err := Start(Options{Dirs: []string{dir}, Sources: []file.Source{{Path: named}}, Append: l.append, NewStream: l.next, Said: func(n *News) { l.said = append(l.said, n.Text) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	for _, want := range []string{named + " is subscribed to and cannot be read", loop + " cannot be read"} {
+		if strings.Count(l.texts(), want) != 1 {
+			t.Errorf("%q is not said once in %q", want, l.said)
+		}
 	}
 }
 
