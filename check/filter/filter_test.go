@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 func parse(t testing.TB, text string) *Filter {
@@ -16,6 +20,19 @@ func parse(t testing.TB, text string) *Filter {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// What happened to a file is asked for by the word of its line.
+func TestKindFile(t *testing.T) {
+	f := parse(t, "kind:file")
+	r := Row{Entry: &session.Entry{Kind: session.KindHeader}, Change: &check.Change{}}
+	if f.Takes(&r) {
+		t.Error("headers are taken for a file")
+	}
+	r.Change.Variant = xds.VariantFile
+	if !f.Takes(&r) {
+		t.Error("a file is not taken")
+	}
 }
 
 func TestTakes(t *testing.T) {

@@ -25,14 +25,15 @@ func unknown(what, word string, all []string) *Error {
 
 // kind is what a message does, or what other entries record.
 type kind struct {
-	word  string
-	what  string // of a message
-	kinds uint32 // bit set of entry kinds
+	word    string
+	what    string      // of a message
+	kinds   uint32      // bit set of entry kinds
+	variant xds.Variant // of those; "" for any
 }
 
 func (v kind) takes(r *Row) bool {
 	if v.what == "" {
-		return v.kinds>>r.Entry.Kind&1 != 0
+		return v.kinds>>r.Entry.Kind&1 != 0 && (v.variant == "" || v.variant == r.Change.Variant)
 	}
 	return r.Change.What == v.what || slices.Contains(r.Change.Also, v.what)
 }
@@ -81,6 +82,7 @@ func kinds() []kind {
 		of("disconnect", session.KindDisconnect),
 		of("time", session.KindTime),
 		of("held", session.KindHeld),
+		{word: "file", kinds: 1 << session.KindHeader, variant: xds.VariantFile},
 	}
 }
 

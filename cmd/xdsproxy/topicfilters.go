@@ -37,8 +37,8 @@ GiB; those of durations ms, s, m and h.
   kind     of messages `)
 	b.WriteString(wrapped(filter.Values("what"), 22))
 	b.WriteString(`
-           else open close gap note conn head half goaway gone; or the kinds of
-           -o jsonl, such as header or disconnect
+           else open close gap note conn head half goaway gone held
+           file; or the kinds of -o jsonl, such as header or disconnect
   type     the abbreviation that a line shows, or the name of the message, or
            its URL: type:*.v3.Cluster
   source   the object of a control plane that a resource of a response was made

@@ -66,22 +66,21 @@ func (w *Watcher) examine(f *watched) {
 		f.looks = looks
 	}
 	c := w.told(f, &next)
-	if c != nil && c.event == xds.FileChanged && w.system != nil && !w.missed && f.early < 2 { // the system will tell
-		f.early++
-		w.again = true
-		return
-	}
-	f.early = 0
 	end := next.end().info
 	if c == nil {
 		if was := f.trail.end().info; was.Size() == end.Size() && was.ModTime().Equal(end.ModTime()) {
 			return
 		}
-		c = &change{event: xds.FileWritten}
+		c = w.written(&next)
 	}
+	if c.event == xds.FileChanged && w.postpone(f, &next) {
+		return
+	}
+	f.early = 0
 	data, steady, err := read(abs)
 	if !steady && f.tries < 10 { // the next look will tell
 		f.tries++
+		w.remember(&next)
 		return
 	}
 	f.tries = 0
@@ -111,12 +110,50 @@ func (w *Watcher) told(f *watched, next *trail) *change {
 	}
 	at := f.trail.parting(next)
 	switch {
-	case at == nil && f.there && !w.marks[next.own().at].removed: // else its number was given again
+	case at == nil && f.there:
 		return nil
 	case at != nil && at.at != next.own().at:
 		return &change{event: xds.FileSwapped, from: at.at}
 	}
 	return w.own(next, f.there)
+}
+
+// written says what happened to a file that has other content where its trail leads where
+// it led: it was written to, unless the system told that something came to a name on the
+// trail. Then that has the number of a file that was gone by then, as after two moves.
+func (w *Watcher) written(next *trail) *change {
+	for i := range next.steps {
+		switch s := &next.steps[i]; {
+		case !w.marks[s.at].created:
+		case s.at == next.own().at:
+			return w.own(next, true)
+		default:
+			return &change{event: xds.FileSwapped, from: s.at}
+		}
+	}
+	if !w.marks[next.end().at].written {
+		return &change{event: xds.FileChanged}
+	}
+	return &change{event: xds.FileWritten}
+}
+
+// postpone leaves a change to the next looks, for two of them, if the system may still
+// tell of it.
+func (w *Watcher) postpone(f *watched, next *trail) bool {
+	if f.early == 2 || w.missed || w.last || w.system == nil {
+		return false
+	}
+	f.early++
+	w.again = true
+	w.remember(next)
+	return true
+}
+
+// remember keeps what the system told of the names on a trail for the next look.
+func (w *Watcher) remember(t *trail) {
+	for i := range t.steps {
+		w.keep[t.steps[i].at] = true
+	}
 }
 
 // own is the step of the file's own name, which may be a link.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,9 @@ func (w *Watcher) know(sources []file.Source) {
 			continue
 		}
 		w.named[key], w.fresh = s, true
+		if _, err := os.Stat(key); err != nil {
+			w.tell("absent\x00"+key, &News{Wrong: true, Text: fmt.Sprintf("%s is subscribed to and cannot be read (%v); it is watched once it can", s.Path, cause(err))})
+		}
 		if f := w.files[key]; f != nil && f.source == nil {
 			f.subscribe(s)
 		}
@@ -150,7 +154,8 @@ func (w *Watcher) look() {
 	for _, d := range w.dirs {
 		w.leave(d)
 	}
-	clear(w.marks)
+	maps.DeleteFunc(w.marks, func(at string, _ mark) bool { return !w.keep[at] })
+	clear(w.keep)
 	w.looked = time.Now()
 	w.missed = false
 	w.count.Store(uint64(len(w.files)))
@@ -174,6 +179,9 @@ func (w *Watcher) enter(d *directory) {
 		}
 		source, named := w.named[key]
 		info, err := os.Stat(key)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !named {
+			w.tell("absent\x00"+key, &News{Wrong: true, Text: fmt.Sprintf("%s cannot be read (%v); it is watched once it can", key, cause(err))})
+		}
 		if err != nil || info.IsDir() {
 			continue
 		}

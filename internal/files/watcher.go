@@ -25,6 +25,8 @@ type Watcher struct {
 	hears  map[string]os.FileInfo // directories of which it tells, and which these are
 	marks  map[string]mark        // what it told of names since the last look
 	missed bool                   // some of that was lost
+	keep   map[string]bool        // names whose marks are for the next look, too
+	last   bool                   // this is the last look
 	said   map[string]bool
 	begun  bool // all was looked at once
 	again  bool // something has changed of which the system has not told yet
@@ -54,7 +56,7 @@ func (w *Watcher) Stats() Stats {
 func Start(o Options) (*Watcher, error) {
 	w := &Watcher{
 		o: o, files: map[string]*watched{}, named: map[string]file.Source{}, hears: map[string]os.FileInfo{}, marks: map[string]mark{},
-		said: map[string]bool{},
+		keep: map[string]bool{}, said: map[string]bool{},
 	}
 	for _, name := range o.Dirs {
 		d, err := newDirectory(name)
@@ -103,6 +105,7 @@ func (w *Watcher) watch(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			w.last = true
 			w.look()
 			return
 		case e := <-events:
@@ -117,8 +120,8 @@ func (w *Watcher) watch(ctx context.Context) {
 			w.missed = true // the queue of the system was full
 			continue
 		case <-due.C:
-			if w.since = first; first.IsZero() {
-				w.since = w.looked
+			if !w.again {
+				w.since = first
 			}
 		case <-every.C:
 			if !first.IsZero() {
@@ -128,8 +131,8 @@ func (w *Watcher) watch(ctx context.Context) {
 		}
 		first = time.Time{}
 		if w.look(); w.again {
+			first = time.Now()
 			due.Reset(quiet)
-			first = w.since
 		}
 		w.listen()
 	}

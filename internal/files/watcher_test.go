@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/xdsproxy/xdsproxy/decode/file"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -46,6 +50,15 @@ func (l *log) events(path string) (out []string) {
 		}
 	}
 	return out
+}
+
+// loaded says whether an entry has a text in its data.
+func (l *log) loaded(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.entries, func(e session.Entry) bool {
+		return e.Message != nil && bytes.Contains(e.Message.Data.Bytes(), []byte(text))
+	})
 }
 
 func (l *log) texts() string {
@@ -134,6 +147,70 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// A file that was moved there can be the one that was there before, as far as its
+// number says: after two moves the number is free again. It was not written in place.
+func TestMovesThatUseANumberAgain(t *testing.T) {
+	dir, away := t.TempDir(), t.TempDir()
+	path, kept := filepath.Join(dir, "cds.yaml"), filepath.Join(away, "kept")
+	write(t, path, "version_info: '0'")
+	l, _ := start(t, dir)
+	l.await(t, path, "read")
+	for i := range 10 {
+		if err := os.Link(path, kept); err != nil {
+			t.Skip(err)
+		}
+		write(t, path+".tmp", "version_info: 'between'")
+		rename(t, path+".tmp", path)
+		version := fmt.Sprintf("version-%d", i)
+		write(t, kept, "version_info: "+version)
+		rename(t, kept, path)
+		for deadline := time.Now().Add(time.Minute); !l.loaded(version); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s did not come: %q", version, l.events(path))
+			}
+		}
+	}
+	for _, event := range l.events(path)[1:] {
+		if event != xds.FileRenamed {
+			t.Fatalf("%q", l.events(path))
+		}
+	}
+}
+
+// A look that comes before the system has told of a change is followed by another one.
+func TestLookBeforeItsEvents(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "cds.yaml")
+	write(t, path, "version_info: '0'")
+	l, w := start(t, dir)
+	w.cancel()
+	w.run.Wait()
+	w.last = false
+	var err error
+	if w.system, err = fsnotify.NewWatcher(); err != nil {
+		t.Skip(err)
+	}
+	defer w.system.Close()
+	write(t, path+".tmp", "version_info: '1'")
+	rename(t, path+".tmp", path)
+	w.look()
+	if !w.again || len(l.events(path)) != 1 {
+		t.Fatalf("%v, %q", w.again, l.events(path))
+	}
+	w.note(fsnotify.Event{Name: path, Op: fsnotify.Create})
+	w.look()
+	if want := []string{"read", "rename"}; w.again || !slices.Equal(l.events(path), want) {
+		t.Fatalf("%v, %q", w.again, l.events(path))
+	}
+	write(t, path, "version_info: 'two'") // of this nothing is told
+	w.look()
+	w.look()
+	w.look()
+	if want := []string{"read", "rename", "change"}; !slices.Equal(l.events(path), want) {
+		t.Fatalf("%q", l.events(path))
+	}
+}
+
 // Where it is known what a client subscribes to, other files are left out, which is said.
 func TestOthersAreLeftOut(t *testing.T) {
 	dir := t.TempDir()
@@ -151,6 +228,27 @@ func TestOthersAreLeftOut(t *testing.T) {
 	defer w.Close()
 	if got := l.events(named); len(got) != 0 || !strings.Contains(l.texts(), "does not subscribe to them: eds.yaml") {
 		t.Fatalf("%q, %q", got, l.texts())
+	}
+}
+
+// What cannot be watched yet is said: a file that is subscribed to and not there, and
+// links that lead nowhere.
+func TestAbsentFiles(t *testing.T) {
+	dir := t.TempDir()
+	named, loop := filepath.Join(dir, "eds.yaml"), filepath.Join(dir, "loop.yaml")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Skip(err)
+	}
+	l := &log{}
+	w, err := Start(Options{Dirs: []string{dir}, Sources: []file.Source{{Path: named}}, Append: l.append, NewStream: l.next, Said: func(n *News) { l.said = append(l.said, n.Text) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	for _, want := range []string{named + " is subscribed to and cannot be read", loop + " cannot be read"} {
+		if strings.Count(l.texts(), want) != 1 {
+			t.Errorf("%q is not said once in %q", want, l.said)
+		}
 	}
 }
 

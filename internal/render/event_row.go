@@ -13,7 +13,7 @@ import (
 // eventRow fills the row of an entry that is no message; false: there is no
 // line for it.
 func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
-	r.role, r.brief, r.what = muted, true, EventWord(e.Kind)
+	r.role, r.brief, r.what = muted, true, EventWord(e.Kind, c.Variant)
 	switch e.Kind {
 	case session.KindConnect:
 		r.text = peerText(e.Peer)
@@ -21,7 +21,7 @@ func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
 		r.text = methodText(c.Method, e.Method)
 	case session.KindHeader:
 		if c.Variant == xds.VariantFile {
-			r.what, r.text = "FILE", fileText(e)
+			r.text = fileText(e)
 			break
 		}
 		status := session.Get(e.Headers, ":status")

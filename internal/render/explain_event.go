@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filed"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // event tells of an entry that is no message.
 func (x *explainer) event() {
-	x.add("kind", x.e.Kind.String(), kindWords(x.e))
+	x.add("kind", x.e.Kind.String(), kindWords(x.e, x.c.Variant))
 	switch {
 	case x.e.Kind == session.KindOpen && x.e.Method != "":
 		x.add("method", x.e.Method, methodText(x.c.Method, x.e.Method))
@@ -40,6 +42,10 @@ func (x *explainer) event() {
 	if h := x.e.Held; h != nil {
 		x.saysHeld(h)
 	}
+	if x.e.Kind == session.KindHeader && x.c.Variant == xds.VariantFile {
+		x.file()
+		return
+	}
 	for i, h := range x.e.Headers {
 		name := ""
 		if i == 0 {
@@ -48,6 +54,24 @@ func (x *explainer) event() {
 		x.add(name, h.Name+": "+h.Value, "")
 	}
 	x.sent()
+}
+
+// file tells what happened to a file.
+func (x *explainer) file() {
+	event := filed.Of(x.e)
+	x.add("event", event.Event, event.String())
+	x.add("path", session.Get(x.e.Headers, xds.FilePath), "")
+	if event.Watched == xds.FileAlone {
+		x.add("watched", "the file", "Envoy's subscription has no watched_directory")
+	} else if event.Watched != "" {
+		x.add("watched", event.Watched, "the watched_directory of Envoy's subscription")
+	}
+	if event.Seen != "" {
+		x.add("seen", event.Seen, "by Envoy, which looks for moves alone")
+	}
+	if event.Replaced != "" {
+		x.add("replaced", event.Replaced, "another directory came in its place; an Envoy that was started before does not see it")
+	}
 }
 
 // sent tells how the header fields that the server got differ from those of the
@@ -77,14 +101,20 @@ func (x *explainer) sent() {
 }
 
 // kindWords says what a kind of entry means.
-func kindWords(e *session.Entry) string {
+func kindWords(e *session.Entry, v xds.Variant) string {
 	by := "by the " + e.Side.String()
 	switch e.Kind {
 	case session.KindConnect:
 		return "a client has connected"
 	case session.KindOpen:
+		if v == xds.VariantFile {
+			return "a file that is watched"
+		}
 		return "a stream begins: what the client asks with"
 	case session.KindHeader:
+		if v == xds.VariantFile {
+			return "what happened to a file"
+		}
 		return "what the server answers with, before its messages"
 	case session.KindHalfClose:
 		return "the client sends no more on this stream"

@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// EventWord is what an entry that is no message is called in a column.
-func EventWord(k session.Kind) string {
+// EventWord is what an entry that is no message is called in a column. Where it is of
+// a file that is watched, headers are what happened to that.
+func EventWord(k session.Kind, v xds.Variant) string {
 	switch k {
 	case session.KindUnknown:
 		return "…"
@@ -18,6 +20,9 @@ func EventWord(k session.Kind) string {
 	case session.KindOpen:
 		return "OPEN"
 	case session.KindHeader:
+		if v == xds.VariantFile {
+			return "FILE"
+		}
 		return "HEAD"
 	case session.KindHalfClose:
 		return "HALF"

@@ -71,7 +71,7 @@ func (v *View) facts(scr view.Screen) widget.Line {
 	}
 	words := scr.Log().Index.Words(&r)
 	look, sign := view.LookOf(&r)
-	kind := render.EventWord(r.Kind)
+	kind := render.EventWord(r.Kind, words.Method.Variant)
 	if r.Kind == session.KindMessage {
 		kind = strings.TrimSpace(render.OrDash(words.Type) + " " + r.What.String())
 		if r.What == index.Nothing {

@@ -315,7 +315,7 @@ func seenLines(scr view.Screen, f *check.Finding, w int) []widget.Line {
 			words := scr.Log().Index.Words(&r)
 			what := r.What.String()
 			if what == "" {
-				what = render.EventWord(r.Kind)
+				what = render.EventWord(r.Kind, words.Method.Variant)
 			}
 			part += " " + what
 			if words.Version != "" && r.What.Response() {

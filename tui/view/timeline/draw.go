@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/index"
@@ -284,9 +286,12 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 		if c.typ > 0 {
 			l.Add(widget.Plain, widget.Left(typ, c.typ)+" ")
 		}
-		word := render.EventWord(r.Kind)
+		word, text := render.EventWord(r.Kind, w.Method.Variant), w.Text
+		if c.summary == 0 && r.Kind == session.KindHeader && w.Method.Variant == xds.VariantFile { // what happened has to fit
+			text = strings.TrimPrefix(text, render.Safe(path.Dir(strings.TrimPrefix(w.Method.Path, xds.FilePrefix)))+"/")
+		}
 		l.Add(look, widget.Left(word, c.what)+" ")
-		l.Add(look, scr.Aliases().Text(w.Text))
+		l.Add(look, scr.Aliases().Text(text))
 		return l
 	}
 	if c.typ > 0 {
