@@ -9,7 +9,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-const maxAnswer = 64 << 20
+const (
+	maxAnswer = 64 << 20
+	// waiting is how many of the largest answers may wait for their callers.
+	waiting = 4
+)
 
 // budget is what an answer may still take, in bytes, and what it might at first.
 type budget struct{ left, most int }

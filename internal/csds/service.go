@@ -37,7 +37,7 @@ type Server struct {
 func NewServer(v *View, logger *zap.Logger) *Server {
 	s := &Server{view: v, health: health.NewServer()}
 	s.say(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
-	s.at = serve.Endpoint{Name: "clients of CSDS", Calls: maxCalls, Request: maxRequest, Logger: logger, Register: func(to *grpc.Server) {
+	s.at = serve.Endpoint{Name: "clients of CSDS", Calls: maxCalls, Request: maxRequest, Codec: v.sent, Logger: logger, Register: func(to *grpc.Server) {
 		statusv3.RegisterClientStatusDiscoveryServiceServer(to, s)
 		grpc_health_v1.RegisterHealthServer(to, s.health)
 		reflection.Register(to)

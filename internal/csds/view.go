@@ -31,8 +31,7 @@ type View struct {
 	Open func() (Reader, error)
 	// Client is the only node that is told of; "": all are.
 	Client string
-	// Most bounds an answer, in bytes. There is one at a time, and it stands in
-	// memory twice: as it is, and as it is sent.
+	// Most bounds an answer, in bytes. One is made at a time.
 	Most int
 
 	mu    sync.Mutex // what follows
@@ -40,12 +39,13 @@ type View struct {
 	ready bool
 	over  bool
 
-	one chan struct{} // who answers has it: one does at a time
+	one  chan struct{} // who answers has it: one does at a time
+	sent *unread       // answers that were made
 }
 
 // New is a View that is not ready.
 func New(open func() (Reader, error)) *View {
-	return &View{Open: open, Most: maxAnswer, one: make(chan struct{}, 1)}
+	return &View{Open: open, Most: maxAnswer, one: make(chan struct{}, 1), sent: newUnread()}
 }
 
 // Through lets the account of a checker be asked between its steps.
@@ -100,6 +100,9 @@ func (v *View) Answer(ctx context.Context, r *statusv3.ClientStatusRequest) (*st
 		defer func() { <-v.one }()
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	if err := v.sent.room(waiting * v.Most); err != nil {
+		return nil, err
 	}
 	wanted, err := selectionOf(r.GetNodeMatchers())
 	if err != nil {

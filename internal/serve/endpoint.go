@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 
@@ -32,6 +33,7 @@ type Endpoint struct {
 	Calls    int                // at a time, about
 	Request  int                // the largest that is read, in bytes
 	Trailer  string             // key of a trailer that every answer has; "": none
+	Codec    encoding.CodecV2   // of messages; nil: gRPC's own
 	Register func(*grpc.Server) // the services
 	Logger   *zap.Logger        // not nil
 
@@ -44,14 +46,18 @@ type Endpoint struct {
 // they have to know it.
 func (p *Endpoint) Serve(l net.Listener, token string) {
 	g := guard{token: token, trailer: p.Trailer, logger: p.Logger}
-	server := grpc.NewServer(
+	options := []grpc.ServerOption{
 		grpc.UnaryInterceptor(g.unary), grpc.StreamInterceptor(g.stream),
 		grpc.MaxRecvMsgSize(p.Request), grpc.MaxHeaderListSize(maxHeaders),
-		grpc.MaxConcurrentStreams(uint32(p.Calls)+8),
+		grpc.MaxConcurrentStreams(uint32(p.Calls) + 8),
 		grpc.ConnectionTimeout(handshakeTime),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTime, Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-	)
+	}
+	if p.Codec != nil {
+		options = append(options, grpc.ForceServerCodecV2(p.Codec))
+	}
+	server := grpc.NewServer(options...)
 	p.Register(server)
 	p.mu.Lock()
 	p.servers = append(p.servers, server)
