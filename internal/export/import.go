@@ -133,7 +133,7 @@ func ImportFile(c *console.Console, name, path string) error {
 	for _, s := range done.said {
 		c.Say("%s", s)
 	}
-	c.Say("secrets are masked, in %d of %s", masked, render.Count(done.messages, "message", "messages"))
+	c.Say("secrets are masked, in %s of %s", render.Number(masked), render.Count(done.messages, "message", "messages"))
 	for _, s := range done.warned {
 		c.Warn("%s", s)
 	}
