@@ -74,6 +74,7 @@ func ImportFile(c *console.Console, name, path string) error {
 		return console.Misused("standard input is a terminal, not a file")
 	} else {
 		in = c.Heedful(in)
+		name = "the input"
 	}
 	far := &extent{in: in}
 	far.line = c.Progress("importing", name, func() (int64, uint64) { return far.read, far.entries })
