@@ -27,7 +27,10 @@ const (
 	maxText      = 4096 // bytes of a name, a version or a reason
 )
 
-var begins = regexp.MustCompile(`^\s*\{\s*"configs"\s*:`)
+// mark is how some editors and shells begin a text in UTF-8.
+const mark = "\uFEFF"
+
+var begins = regexp.MustCompile(`^\x{FEFF}?\s*\{\s*"configs"\s*:`)
 
 // Is says whether a text begins as a dump does.
 func Is(head []byte) bool { return begins.Match(head) }
@@ -65,7 +68,7 @@ type reader struct {
 // read goes through the text once, and holds no more of it apart than one
 // resource.
 func (r *reader) read(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte(mark))))
 	return object(d, func(key string) error {
 		if key != "configs" {
 			return skip(d)

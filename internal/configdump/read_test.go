@@ -84,6 +84,19 @@ func TestReadCamelCase(t *testing.T) {
 	}
 }
 
+// Some shells put a mark before a text in UTF-8.
+func TestReadMark(t *testing.T) {
+	for _, text := range []string{string(real(t)), `{"config":[{"node":{"id":"n"},"generic_xds_configs":[]}]}`} {
+		marked := []byte("\uFEFF" + text)
+		if !Is(marked) && !IsStatus(marked) {
+			t.Errorf("%.40s is not known", marked)
+		}
+		if all, err := ReadAll(marked); err != nil || len(all) != 1 {
+			t.Errorf("%.40s: %d clients, %v", marked, len(all), err)
+		}
+	}
+}
+
 func camel(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	beginsStatus = regexp.MustCompile(`^\s*\{\s*"config"\s*:\s*\[`)
-	beginsObject = regexp.MustCompile(`^\s*\{`)
+	beginsStatus = regexp.MustCompile(`^\x{FEFF}?\s*\{\s*"config"\s*:\s*\[`)
+	beginsObject = regexp.MustCompile(`^\x{FEFF}?\s*\{`)
 	hasGeneric   = regexp.MustCompile(`"generic_?[xX]ds_?[cC]onfigs"\s*:\s*\[`)
 )
 
@@ -41,7 +41,7 @@ func ReadAll(data []byte) ([]*Dump, error) {
 		}
 		return []*Dump{r.dump}, err
 	}
-	s := &statuses{d: json.NewDecoder(bytes.NewReader(data)), in: inspect.New(nil), of: map[string]*Dump{}}
+	s := &statuses{d: json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte(mark)))), in: inspect.New(nil), of: map[string]*Dump{}}
 	var err error
 	if beginsStatus.Match(data) {
 		err = object(s.d, func(key string) error {

@@ -147,7 +147,7 @@ func (x *Export) accepted(ctx context.Context) (*standalone.Client, string, erro
 	return of, id, nil
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a file that is not there yet, or none.
 func writeNew(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -156,6 +156,9 @@ func writeNew(path string, data []byte) error {
 	_, err = f.Write(data)
 	if closed := f.Close(); err == nil {
 		err = closed
+	}
+	if err != nil {
+		_ = os.Remove(path)
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func (x *Export) folder(ctx context.Context) error {
 		render.Count(done.Files, "content of a resource", "contents of resources"), x.Path)
 	switch {
 	case facts.Masked:
-		x.Say("secrets are masked, in %d of %s", done.Masked, render.Count(done.Messages, "message", "messages"))
+		x.Say("secrets are masked, in %s of %s", render.Number(done.Masked), render.Count(done.Messages, "message", "messages"))
 	case !src.Script:
 		x.Warn("secrets in it are not masked; mask them first: xdsproxy export %s --mask -w masked.xdsp", console.ShellWord(x.Name))
 	}

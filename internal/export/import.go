@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -26,7 +27,7 @@ const sniffed = 64 << 10
 type foreign struct {
 	name string // with its article
 	// begins says whether a file that begins with these bytes, at most sniffed of
-	// them, is of this form.
+	// them, is of this form. nil: its beginning does not tell.
 	begins func(head []byte) bool
 	// read gives every entry to emit, and keeps none. It ends at the first error
 	// of emit.
@@ -41,6 +42,8 @@ type imported struct {
 	said, warned      []string
 	// damage says why the file could not be read any further.
 	damage error
+	// unlike says that nothing of the file is of the form.
+	unlike bool
 }
 
 // foreigns are the forms, in the order in which they are tried. The last is
@@ -50,7 +53,7 @@ func foreigns(of state.File) []foreign {
 		{"a capture of packets", capture.Begins, readCapture},
 		{"a config_dump, or an answer of CSDS", state.Is, readState(of)},
 		{"a dump of grpc-dump", grpcdump.Is, readGRPCDump},
-		{"a binary log of gRPC", func([]byte) bool { return true }, readBinaryLog},
+		{"a binary log of gRPC", nil, readBinaryLog},
 	}
 }
 
@@ -71,6 +74,7 @@ func ImportFile(c *console.Console, name, path string) error {
 		return console.Misused("standard input is a terminal, not a file")
 	} else {
 		in = c.Heedful(in)
+		name = "the input"
 	}
 	far := &extent{in: in}
 	far.line = c.Progress("importing", name, func() (int64, uint64) { return far.read, far.entries })
@@ -82,7 +86,7 @@ func ImportFile(c *console.Console, name, path string) error {
 	}
 	var form foreign
 	for _, form = range foreigns(of) {
-		if form.begins(head) {
+		if form.begins == nil || form.begins(head) {
 			break
 		}
 	}
@@ -106,6 +110,8 @@ func ImportFile(c *console.Console, name, path string) error {
 		switch {
 		case err != nil:
 			return notImported(name, err)
+		case done.unlike:
+			return unknownForm(name, head)
 		case done.damage != nil:
 			return console.Failed("%s is not %s: %w", name, form.name, done.damage).Hint("xdsproxy import --help says what it reads")
 		}
@@ -128,7 +134,7 @@ func ImportFile(c *console.Console, name, path string) error {
 	for _, s := range done.said {
 		c.Say("%s", s)
 	}
-	c.Say("secrets are masked, in %d of %s", masked, render.Count(done.messages, "message", "messages"))
+	c.Say("secrets are masked, in %s of %s", render.Number(masked), render.Count(done.messages, "message", "messages"))
 	for _, s := range done.warned {
 		c.Warn("%s", s)
 	}
@@ -139,6 +145,21 @@ func ImportFile(c *console.Console, name, path string) error {
 	}
 	c.Say("read it with: xdsproxy watch %s", console.ShellWord(path))
 	return nil
+}
+
+// unknownForm is the error for a file in which nothing could be read. head is its
+// beginning.
+func unknownForm(name string, head []byte) error {
+	begins := func(with string) bool { return bytes.HasPrefix(head, []byte(with)) }
+	switch {
+	case begins("X*M\x18") && bytes.Contains(head, []byte("xdsp")): // docs/format.md
+		return console.Failed("%s is a recording already", name)
+	case begins("\x1f\x8b"), begins("\x28\xb5\x2f\xfd"), begins("\xfd7zXZ"), begins("BZh"), begins("PK\x03\x04"):
+		return console.Failed("%s is compressed", name).Hint("unpack it first, and import what comes out")
+	case begins("\xff\xfe"), begins("\xfe\xff"):
+		return console.Failed("%s is text in UTF-16", name).Hint("write it anew in UTF-8: PowerShell does with Out-File -Encoding utf8")
+	}
+	return console.Failed("%s is of none of the forms that are read", name).Hint("xdsproxy import --help says what it reads")
 }
 
 // extent is how far a file was read.

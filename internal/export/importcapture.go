@@ -15,7 +15,7 @@ func readCapture(in *bufio.Reader, emit func(*session.Entry) error) (imported, e
 	done, err := capture.Read(in, emit)
 	to := imported{
 		entries: done.Entries, messages: done.Messages,
-		none: fmt.Sprintf("no xDS: of its %s, none of %s of TCP speaks it", render.Count(done.Packets, "packet", "packets"),
+		none: fmt.Sprintf("no xDS in its %s and %s of TCP", render.Count(done.Packets, "packet", "packets"),
 			render.Count(done.OtherConnections+done.TLS, "connection", "connections")),
 		said: []string{fmt.Sprintf("they are of %s of xDS on %s",
 			render.Count(done.Streams, "stream", "streams"), render.Count(done.Connections, "connection", "connections"))},

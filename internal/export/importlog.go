@@ -20,7 +20,7 @@ func readBinaryLog(in *bufio.Reader, emit func(*session.Entry) error) (imported,
 			render.Count(done.Calls, "call", "calls"), render.Count(done.Others, "other was", "others were"))},
 	}
 	if damage, damaged := errors.AsType[*binlog.FormatError](err); damaged {
-		to.damage, err = damage, nil
+		to.damage, to.unlike, err = damage, damage.Offset == 0, nil
 	}
 	if done.Missing > 0 {
 		to.warned = append(to.warned, render.Count(done.Missing, "entry", "entries")+" of its calls are not in the log")

@@ -59,5 +59,5 @@ func aboutClient(c *state.Client, by configdump.Teller, piped bool) string {
 	} else {
 		when += ", " + whose + ", since it says none itself"
 	}
-	return fmt.Sprintf("%s holds %s, %s", name, render.Count(uint64(c.Resources), "resource", "resources"), when)
+	return fmt.Sprintf("%s tells of %s, %s", name, render.Count(uint64(c.Resources), "resource", "resources"), when)
 }

@@ -214,7 +214,7 @@ func (x *Export) masks(w *walked, done convert.Result, masked bool) {
 		return // it was written by hand
 	}
 	if masked {
-		x.Say("secrets are masked, in %d of %s", done.Masked, render.Count(done.Messages, "message", "messages"))
+		x.Say("secrets are masked, in %s of %s", render.Number(done.Masked), render.Count(done.Messages, "message", "messages"))
 		return
 	}
 	if x.Form == FormRecording {

@@ -39,7 +39,7 @@ func Unreadable(err error) error {
 		f.Code = console.ExitUnknownVersion
 		f.Hint("read it with the version of xdsproxy that wrote it, or a newer one")
 	case errors.As(err, &format):
-		f.Hint("recordings are files that xdsproxy run or xdsproxy demo wrote; their names end in .xdsp")
+		f.Hint("recordings are files that xdsproxy run or xdsproxy demo wrote; xdsproxy import makes one of a capture, a log or a dump")
 	case errors.Is(err, fs.ErrNotExist):
 		f.Hint("%s is the newest recording; xdsproxy config says where recordings are kept", Last)
 	}

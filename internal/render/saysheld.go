@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -89,22 +90,24 @@ func (h *holding) counts() string {
 
 // names are the first resources in a state.
 func (h *holding) names(state decode.HeldState) string {
-	var parts []string
-	n, last := 0, ""
+	var types, names, parts []string
+	n := 0
 	for i := range h.items {
 		it := &h.items[i]
 		if it.State != state {
 			continue
 		}
-		if n++; n > mostHeldNames {
-			continue
+		if n++; n <= mostHeldNames {
+			types, names = append(types, it.Type), append(names, Safe(OrDash(it.Name)))
 		}
-		name := Middle(Safe(OrDash(it.Name)), heldNameWidth)
-		if it.Type != last {
-			name = Safe(it.Type) + " " + name
+	}
+	apart := shortname.New(names)
+	for i, name := range names {
+		text := apart.Fit(name, heldNameWidth)
+		if i == 0 || types[i] != types[i-1] {
+			text = Safe(types[i]) + " " + text
 		}
-		last = it.Type
-		parts = append(parts, name)
+		parts = append(parts, text)
 	}
 	text := strings.Join(parts, ", ")
 	if n > mostHeldNames {

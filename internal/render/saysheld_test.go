@@ -119,6 +119,16 @@ func TestHeldLine(t *testing.T) {
 	}
 }
 
+// Long names that differ in the middle are told apart.
+func TestHeldNamesApart(t *testing.T) {
+	name := func(with string) string { return strings.Repeat("a", 40) + with + strings.Repeat("b", 40) }
+	e := heldEntry(t, false, said(t, "CDS", name("x"), active, nil), said(t, "CDS", name("y"), active, nil))
+	first, second, _ := strings.Cut(strings.TrimPrefix(heldText(e), "changed: CDS "), ", ")
+	if first == second || !strings.Contains(first, "x") || !strings.Contains(second, "y") || Width(first) > heldNameWidth || Width(second) > heldNameWidth {
+		t.Errorf("%q, %q", first, second)
+	}
+}
+
 func TestHeldObject(t *testing.T) {
 	entry := heldEntry(t, true, said(t, "CDS", "b", awaiting, &clusterv3.Cluster{Name: "b"}), said(t, "CDS", "a", active, nil))
 	line, err := NewObject(entry, &check.Change{}).Line()

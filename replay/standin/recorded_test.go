@@ -19,6 +19,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -135,6 +136,33 @@ func TestRenew(t *testing.T) {
 		t.Fatal(err)
 	}
 	loads(t, tlsContext.GetCommonTlsContext().GetTlsCertificates()[0])
+}
+
+// A resource of a poll is in JSON, where masks of bytes are in base64.
+func TestRenewJSON(t *testing.T) {
+	one := secret(t, "")
+	one.PrivateKey = &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: []byte(one.GetPrivateKey().GetInlineString())}}
+	masked := MaskedResource(mask.New(), secretType, encoded(t, &tlsv3.Secret{Name: "s", Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: one}}))
+	text, err := protojson.Marshal(&anypb.Any{TypeUrl: secretType, Value: masked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(text, []byte(MaskHead)) || !bytes.Contains(text, []byte(maskHead64)) {
+		t.Fatalf("the mask is not in base64: %s", text)
+	}
+	body, notes := New().RenewResource(secretType, text)
+	var fresh tlsv3.Secret
+	if err := proto.Unmarshal(body, &fresh); err != nil || len(notes) != 1 {
+		t.Fatalf("%v, %q", err, notes)
+	}
+	pair := fresh.GetTlsCertificate()
+	if _, err := tls.X509KeyPair([]byte(pair.GetCertificateChain().GetInlineString()), pair.GetPrivateKey().GetInlineBytes()); err != nil {
+		t.Error(err)
+	}
+	unknown := bytes.Replace(text, []byte(`"name"`), []byte(`"of a newer API":1,"name"`), 1)
+	if body, notes := New().RenewResource(secretType, unknown); !bytes.Equal(body, unknown) || len(notes) != 1 || !strings.Contains(notes[0], "it stays") {
+		t.Errorf("%s, %q", body, notes)
+	}
 }
 
 // Secrets of a live server are compared by their place, and all else as it is.

@@ -18,13 +18,13 @@ import (
 	"strconv"
 	"sync"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
@@ -32,10 +32,12 @@ import (
 
 const (
 	MaskHead = "[masked:" // how long masks begin: see docs/secrets.md
-	anyName  = "google.protobuf.Any"
-	maxDepth = 32
-	maxPairs = 4096
-	maxTold  = 1000 // notes
+	// maskHead64 is how they begin in a field of bytes in JSON.
+	maskHead64 = "W21hc2tlZD"
+	anyName    = "google.protobuf.Any"
+	maxDepth   = 32
+	maxPairs   = 4096
+	maxTold    = 1000 // notes
 )
 
 // Maker makes stand-ins. Equal masks get equal ones, so that what was not
@@ -76,15 +78,17 @@ func (k *Maker) Renew(response []byte, delta bool) ([]byte, []string) {
 }
 
 // RenewResource is Renew for the value of one resource, which may be in JSON. Then the
-// new one is in protobuf.
+// new one is in protobuf, unless there is in it what this program does not know.
 func (k *Maker) RenewResource(typeURL string, body []byte) ([]byte, []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r := &renewal{Maker: k}
 	if len(body) > 0 && body[0] == '{' { // in which masks may be in base64
 		packed := &anypb.Any{}
-		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, packed); err != nil {
-			r.left(body, place{resource: "a resource in JSON", path: "some field", of: xds.TypeName(typeURL)})
+		if lenient.JSON(body).Whole(packed, protoregistry.GlobalTypes) != nil { // what is not known is not lost
+			if bytes.Contains(body, []byte(MaskHead)) || bytes.Contains(body, []byte(maskHead64)) {
+				r.left([]byte(MaskHead), place{resource: "a resource in JSON", path: "some field", of: xds.TypeName(typeURL)})
+			}
 			return body, r.notes
 		}
 		typeURL, body = packed.TypeUrl, packed.Value
