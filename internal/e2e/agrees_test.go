@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What the screen says is what status, tree, check, pushes, diff and watch say: of a
@@ -64,6 +65,7 @@ type tells struct {
 	messages  map[int]string               // by entry: type and what
 	changes   map[string]bool              // lines of the diff from what is in use to what is rejected
 	pushes    map[int]string               // accepted/clients, and how many rejected
+	long      time.Duration                // from the first entry to the last message
 	accepted  int                          // the entry that brought the former
 	rejected  int                          // the entry that brought the latter last
 }
@@ -125,15 +127,21 @@ func tellsOf(t *testing.T, file, looped string) *tells {
 	walk(tree.Resources)
 	walk(tree.Dangling)
 
+	var first time.Time
 	for line := range bytes.Lines(runProgram(t, "watch", file, "-o", "jsonl", "--no-follow")) {
 		var m struct {
 			Seq                               int
+			Time                              time.Time
 			Kind, Client, Type, What, Version string
 		}
 		decodeJSON(t, line, &m)
+		if first.IsZero() {
+			first = m.Time
+		}
 		if m.Kind != "message" {
 			continue
 		}
+		told.long = m.Time.Sub(first)
 		told.messages[m.Seq] = m.Type + " " + m.What
 		if m.Client == looped && m.Type == "CDS" && m.What == "RESP" {
 			if m.Version == "1" {
@@ -171,6 +179,14 @@ func (told *tells) holds(t *testing.T, p *pane, looped string) {
 	p.shows("[") // whatever it begins with
 	p.press("1")
 	p.shows("[1 Clients]", fmt.Sprintf("%d clients", len(told.states)), fmt.Sprintf("%d violations", told.serious))
+	eventually(t, "all was read", func() bool {
+		var h, m, s int
+		_, clock, _ := strings.Cut(p.screen(), " xdsproxy  ")
+		if at := clocks.FindString(clock); at != "" {
+			_, _ = fmt.Sscanf(at, "%d:%d:%d", &h, &m, &s)
+		}
+		return time.Duration(h*3600+m*60+s+1)*time.Second > told.long
+	})
 	told.clients(t, p)
 	told.timeline(t, p)
 	told.violations(t, p)
@@ -199,12 +215,9 @@ func (p *pane) after(keys ...string) string {
 // pages shows each page of a list, from its first row to its last.
 func (p *pane) pages(look func(screen string)) {
 	p.t.Helper()
-	end := body(p.after("G"))
-	for screen := p.after("g"); ; screen = p.after("NPage") {
+	for screen, last := p.after("g"), ""; body(screen) != last && !p.t.Failed(); screen = p.after("NPage") {
 		look(screen)
-		if body(screen) == end || p.t.Failed() {
-			return
-		}
+		last = body(screen)
 	}
 }
 
@@ -215,6 +228,7 @@ func body(screen string) string {
 }
 
 var (
+	clocks   = regexp.MustCompile(`[0-9]+:[0-9]+:[0-9]+`)
 	ages     = regexp.MustCompile(`\s+[0-9.]+(ms|s|m|h)\b`)
 	position = regexp.MustCompile(`(?m)^ ([0-9,]+) of ([0-9,]+) `)
 )
