@@ -380,10 +380,10 @@ func TestPollsOfAllForms(t *testing.T) {
 	}
 }
 
-// Ten thousand polls that bring nothing new are one line, one client, and no more
-// memory than a thousand.
+// Thirty thousand polls that bring nothing new are one line, one client, and no more
+// memory than ten thousand.
 func TestManyPolls(t *testing.T) {
-	const few, many = 2_000, 10_000
+	const few, many = 10_000, 30_000
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if bytes.Contains(body, []byte(`"version_info":"1"`)) {
@@ -415,7 +415,7 @@ func TestManyPolls(t *testing.T) {
 	}
 	p.stop(t)
 	shown := string(p.run(t, "watch", p.file, "--no-follow"))
-	if lines := strings.Count(shown, "\n"); lines > 12 || !strings.Contains(shown, "x9,998 ") {
+	if lines := strings.Count(shown, "\n"); lines > 14 || !strings.Contains(shown, "x29,998 ") {
 		t.Errorf("%d lines:\n%s", lines, shown)
 	}
 	var status struct {
