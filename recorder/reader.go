@@ -203,7 +203,8 @@ func (r *Reader) next(ctx context.Context, e *session.Entry) error {
 	if len(r.rest) == 0 && cap(r.block) > keepBlock {
 		r.block, r.shared = nil, false // who waits for the next one holds nothing large
 	}
-	for last := false; ; {
+	_, piped := r.src.(*streamSource) // whose reads wait by themselves
+	for gone := piped; ; {            // gone: nobody wrote here any more before the last look
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -222,23 +223,25 @@ func (r *Reader) next(ctx context.Context, e *session.Entry) error {
 		}
 		r.shrink()
 		more := errors.Is(err, errShort) || errors.Is(err, io.EOF) && r.family != nil
-		if more && r.family != nil && (r.ended || !r.src.waits()) {
+		if more && !gone && !r.src.waits() {
+			gone = true // what came between the look and the question takes another look
+			continue
+		}
+		if more && r.family != nil && (r.ended || gone) {
 			moved, err := r.advance()
 			if err != nil {
 				return r.keep(err)
 			}
 			if moved {
-				last = false
+				gone = piped
 				continue
 			}
 		}
 		switch {
 		case !more:
 			return r.keep(err)
-		case !r.follow || last:
+		case !r.follow || gone:
 			return io.EOF
-		case !r.src.waits():
-			last = true // what came between the look and the question
 		case r.committed == nil:
 			select {
 			case <-ctx.Done():

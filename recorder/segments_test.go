@@ -316,3 +316,43 @@ func TestRotationAndMasks(t *testing.T) {
 		_ = r.Close()
 	}
 }
+
+// meanwhile is a file whose writer does more between a reader's look and its
+// question whether the writer is there.
+type meanwhile struct {
+	file
+	write func()
+}
+
+func (m *meanwhile) waits() bool {
+	m.write()
+	return m.file.waits()
+}
+
+// A segment that gets more, its end and a successor between a look and the
+// question is read to its end.
+func TestSegmentEndsAfterTheLook(t *testing.T) {
+	l, write := rotating(t, Options{})
+	var want []session.Entry
+	for range 3 {
+		want = append(want, write())
+	}
+	r := readerFrom(t, l)
+	got := next(t, r, len(want))
+	src := r.src.(*fileSource)
+	src.file = &meanwhile{src.file, func() {
+		for len(segmentsOf(t, l.Path())) < 2 {
+			want = append(want, write())
+		}
+	}}
+	got = append(got, next(t, r, len(want)-len(got)+1)...)
+	closeLog(t, l)
+	rest, err := drain(r)
+	all, facts := readAll(t, l.Path())
+	if got = append(got, rest...); err != nil || !reflect.DeepEqual(got, all) {
+		t.Errorf("the reader gives %d entries, the file %d, %v", len(got), len(all), err)
+	}
+	if f := r.Facts(); !f.Complete || !reflect.DeepEqual(f, facts) {
+		t.Errorf("facts of the reader: %+v, of the file: %+v", f, facts)
+	}
+}
