@@ -87,7 +87,9 @@ func (r *Reader) begins() bool {
 	if !is || r.follow || r.err != nil {
 		return false
 	}
-	if _, is := src.file.(osFile); !is {
+	switch src.file.(type) {
+	case osFile, farFile:
+	default:
 		return false
 	}
 	a := &ahead{full: make(chan *batch, aheadBatches), free: make(chan *batch, aheadBatches), facts: r.facts, stopped: make(chan struct{})}

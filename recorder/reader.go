@@ -66,6 +66,7 @@ type Reader struct {
 
 	survey   survey
 	want     func(*Block) bool
+	chosen   int64       // the block at which leap has asked want, and which is wanted
 	fromSeq  session.Seq // entries before these are not given
 	fromTime int64       // nor those before this, if timed
 	timed    bool
@@ -217,7 +218,10 @@ func (r *Reader) next(ctx context.Context, e *session.Entry) error {
 		if r.err != nil {
 			return r.err
 		}
-		err := r.frame()
+		err := r.leap()
+		if err == nil {
+			err = r.frame()
+		}
 		if err == nil {
 			continue
 		}

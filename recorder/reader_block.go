@@ -24,7 +24,7 @@ func (r *Reader) load(payload []byte) error {
 		return r.damage(fmt.Sprintf("entry %d again", h.First))
 	}
 	skip := format.FrameHeadSize + len(payload)
-	if r.want != nil && !r.want(blockOf(&h)) && r.canSkip(&h) {
+	if r.want != nil && r.chosen != r.at && !r.want(blockOf(&h)) && r.canSkip(&h) {
 		return r.skip(&h, skip)
 	}
 	// The dictionary learns of the block when it is there and right.

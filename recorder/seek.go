@@ -82,20 +82,7 @@ func (r *Reader) seekHere(is func(*place) bool) (found bool, err error) {
 	if i == len(s.places) && damage != nil {
 		return false, damage
 	}
-	to, last, passed := s.at, s.facts.LastSeq, s.entries
-	switch {
-	case i < len(s.places):
-		to, passed, last = s.places[i].at, s.places[i].before, 0
-		if i > 0 {
-			last = s.places[i-1].last
-		}
-	case s.facts.Complete:
-		to -= format.EndSize // it is read again, and says io.EOF
-	}
-	r.dict.Jump(s.spans(i))
-	r.rest, r.err = nil, nil
-	src.at, r.at = to, to
-	r.last, r.passed = last, passed
+	r.stand(src, i)
 	return i < len(s.places), nil
 }
 
@@ -103,6 +90,7 @@ func (r *Reader) seekHere(is func(*place) bool) (found bool, err error) {
 func (r *Reader) look(src *fileSource) error {
 	if !r.survey.begun {
 		r.survey.at, r.survey.facts = r.first, Facts{Path: r.path, Bytes: r.first}
+		_, r.survey.keep = r.far()
 	}
 	return r.survey.run(src.file)
 }
@@ -112,7 +100,7 @@ func (r *Reader) look(src *fileSource) error {
 // does not count what is in them. f must not keep the block.
 func (r *Reader) Want(f func(*Block) bool) {
 	r.halt()
-	r.want = f
+	r.want, r.chosen = f, 0
 }
 
 // fetch reads the contents that the block at at defines.
@@ -128,6 +116,7 @@ func (r *Reader) fetch(at int64) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	expect(src.file, at+size, int64(h.Compressed))
 	body := io.NewSectionReader(src.file, at+size, int64(h.Compressed))
 	_, contents, err := r.inflate(body, nil, h)
 	if err != nil {
@@ -173,6 +162,12 @@ func Inspect(path string) (Facts, error) {
 		return Facts{Path: path}, err
 	}
 	defer r.Close()
+	return r.Inspect()
+}
+
+// Inspect is the function of that name for what r reads, of which nothing was read
+// before, and nothing can be read after.
+func (r *Reader) Inspect() (Facts, error) {
 	src, ok := r.src.(*fileSource)
 	if !ok {
 		return r.Facts(), errPipe
@@ -187,7 +182,7 @@ func Inspect(path string) (Facts, error) {
 			return all, err
 		}
 		lost := r.facts.Lost
-		r.last = r.survey.facts.LastSeq
+		r.last, r.ended = r.survey.facts.LastSeq, r.survey.facts.Complete
 		moved, err := r.advance()
 		if err != nil || !moved {
 			return all, err

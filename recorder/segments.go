@@ -230,9 +230,11 @@ func (r *Reader) advance() (bool, error) {
 	last := r.last
 	// What was repeated for those who begin there has been read here.
 	r.fromSeq = max(r.fromSeq, last+1)
-	// Of a segment that comes through a pipe, the rest may have been deleted.
+	// Of a segment that comes through a pipe, the rest may have been deleted; of one
+	// that lies elsewhere, it may not be there.
 	_, piped := r.family.(streams)
-	if (piped || next.header.Segment > r.header.Segment+1) && next.header.First > last+1 {
+	_, far := r.family.(*farFamily)
+	if (piped || far && !r.ended || next.header.Segment > r.header.Segment+1) && next.header.First > last+1 {
 		r.facts.Lost += uint64(next.header.First - last - 1)
 	}
 	return true, r.enter(next)

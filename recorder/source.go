@@ -84,6 +84,7 @@ func (s *fileSource) body(skip int, n int64) (io.Reader, error) {
 	if size-s.at-int64(skip) < n {
 		return nil, errShort
 	}
+	expect(s.file, s.at+int64(skip), n)
 	s.r.Reset(io.NewSectionReader(s.file, s.at+int64(skip), n))
 	return s.r, nil
 }

@@ -29,7 +29,17 @@ type survey struct {
 	epoch   uint64
 	buf     []byte
 	from    int64 // where buf is in the file
+
+	// heads are the fields of the headers of places, as an index has them; nil
+	// unless keep, and where there is no index. They are of no more than maxHeads.
+	heads [][]byte
+	keep  bool
+	kept  int
 }
+
+// maxHeads is how many bytes of headers are kept of a recording: more than a
+// recording of 100 GB has.
+const maxHeads = 64 << 20
 
 // place is where a block is, and what is needed to go there.
 type place struct {
@@ -65,7 +75,7 @@ func (s *survey) run(f file) error {
 	}
 	if !s.begun {
 		s.begun = true
-		fresh := survey{begun: true, at: s.at, facts: s.facts, carried: s.carried}
+		fresh := survey{begun: true, at: s.at, facts: s.facts, carried: s.carried, keep: s.keep}
 		if s.byIndex(f, size) == nil {
 			return nil
 		}
@@ -220,16 +230,22 @@ func (s *survey) indexFrame(f file, at, size int64) error {
 	if n > format.MaxIndex || at+format.FrameHeadSize+n > size {
 		return errNoIndex
 	}
+	expect(f, at+format.FrameHeadSize, n)
 	payload := make([]byte, n)
 	if _, err := f.ReadAt(payload, at+format.FrameHeadSize); err != nil {
 		return err
 	}
-	_, err := format.ParseIndex(payload, func(from int64, size int, h *format.BlockHeader) error {
+	_, err := format.ParseIndex(payload, func(from int64, size int, h *format.BlockHeader, fields []byte) error {
 		if h.First <= s.facts.LastSeq || h.Epoch < s.epoch || from < s.at || from >= at {
 			return errNoIndex
 		}
 		s.epoch = h.Epoch
 		s.add(from, size, h)
+		if s.kept += len(fields); s.keep && s.kept <= maxHeads {
+			s.heads = append(s.heads, fields)
+		} else {
+			s.heads, s.keep = nil, false
+		}
 		return nil
 	})
 	return err

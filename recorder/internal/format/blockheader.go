@@ -84,10 +84,11 @@ func (h *BlockHeader) Parse(p []byte) error {
 	if err != nil {
 		return err
 	}
-	return h.parseFields(p)
+	return h.ParseFields(p)
 }
 
-func (h *BlockHeader) parseFields(p []byte) error {
+// ParseFields reads them as an index has them: without a checksum.
+func (h *BlockHeader) ParseFields(p []byte) error {
 	*h = BlockHeader{}
 	err := eachField(p, func(f protoscan.Field) error {
 		switch f.Num {

@@ -131,6 +131,30 @@ func (d *Dictionary) Fill(s *Span, contents [][]byte) error {
 	return nil
 }
 
+// Forget lets go of the contents in memory, if they can be read again.
+func (d *Dictionary) Forget() {
+	if d.Fetch == nil {
+		return
+	}
+	for i := range d.Spans {
+		d.Spans[i].contents = nil
+	}
+	d.Bytes = 0
+}
+
+// Unread takes back the block that came last, which will come again.
+func (d *Dictionary) Unread(at int64) {
+	if n := len(d.Spans); n > 0 && d.Spans[n-1].At == at {
+		s := &d.Spans[n-1]
+		d.next -= s.Count
+		if s.contents != nil {
+			d.Bytes -= s.bytes
+		}
+		*s = Span{}
+		d.Spans = d.Spans[:n-1]
+	}
+}
+
 // use begins a message.
 func (d *Dictionary) use() {
 	d.most = max(d.most-d.most/64, d.needs)

@@ -20,8 +20,8 @@ const (
 )
 
 // ParseIndex reads the payload of an index frame: where the one before is, and
-// what it says of each block.
-func ParseIndex(p []byte, each func(at int64, size int, h *BlockHeader) error) (previous int64, err error) {
+// what it says of each block: parsed, and as ParseFields takes it.
+func ParseIndex(p []byte, each func(at int64, size int, h *BlockHeader, fields []byte) error) (previous int64, err error) {
 	p, err = checked(p)
 	if err != nil {
 		return 0, err
@@ -50,14 +50,14 @@ func ParseIndex(p []byte, each func(at int64, size int, h *BlockHeader) error) (
 		}
 		raw = raw[n+k:]
 		var h BlockHeader
-		if err := h.parseFields(header); err != nil {
+		if err := h.ParseFields(header); err != nil {
 			return 0, err
 		}
 		if gap > 1<<62-uint64(end) || h.Compressed > 1<<61 {
 			return 0, errWire
 		}
 		at, size := end+int64(gap), FrameHeadSize+len(header)+CRCSize
-		if err := each(at, size, &h); err != nil {
+		if err := each(at, size, &h, header); err != nil {
 			return 0, err
 		}
 		end = at + int64(size) + int64(h.Compressed)
