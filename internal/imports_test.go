@@ -47,6 +47,7 @@ var allowed = map[string][]string{
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
 	"internal/build":     {"internal/render"},          // for the name of the schema
 	"internal/heap":      {},
+	"internal/fleet":     {"session", "recorder", "internal/objects"},
 	"internal/store":     {"session", "internal/xds", "recorder", "decode", "check"},
 	"internal/input":     {"session", "proxy", "internal/notes", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
 	"internal/export":    {"session", "internal/nearest", "internal/notes", "internal/build", "internal/console", "internal/heap", "internal/store", "internal/input", "recorder", "decode", "check", "internal/render", "internal/engine", "internal/convert", "internal/configdump", "internal/report", "internal/pseudonym", "replay"},

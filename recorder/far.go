@@ -157,6 +157,10 @@ func (f *farFamily) open(p *Part) (*Reader, error) {
 	return r, nil
 }
 
+// Begins is the number of the first entry that is this file's own, and not repeated
+// from an earlier segment; 0 if it is no segment.
+func (r *Reader) Begins() session.Seq { return r.header.First }
+
 // Park lets go of all memory and files that can be had again: the next call of
 // Next reads the block that is being given once more, without what of it was
 // given. It has an effect on Bytes that are a Parker, and where nothing is read

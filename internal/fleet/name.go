@@ -1,0 +1,96 @@
+package fleet
+
+import (
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// ending is that of recordings.
+const ending = ".xdsp"
+
+// maxName bounds what is taken of a part of a path.
+const maxName = 1 << 10
+
+// name is what the path of a file says of the recording that is in it.
+type name struct {
+	cluster, proxy string
+	recording      string    // without its ending and the number of the segment
+	segment        uint64    // 0: it has none in its name
+	date           time.Time // the day of date=; zero if there is none
+	group          string    // equal for the segments of one recording
+}
+
+// parse reads a path with slashes, relative to what was asked for. It returns false
+// for what is no recording by its name.
+//
+// In an archive paths are cluster=C/date=YYYY-MM-DD/proxy=P/RECORDING.NNNNNN.xdsp,
+// with whatever before. Where there is no proxy=, the path itself tells the
+// recordings apart: a directory for each proxy, or a file.
+func parse(p string) (n name, ok bool) {
+	dir, base := path.Split(p)
+	if !strings.HasSuffix(base, ending) || len(base) == len(ending) || strings.HasPrefix(base, ".") || len(p) > 8<<10 {
+		return n, false
+	}
+	n.recording, n.segment = splitSegment(strings.TrimSuffix(base, ending))
+	var kept []string
+	for part := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
+		key, value, pair := strings.Cut(part, "=")
+		value = unescape(value)
+		switch {
+		case pair && key == "cluster" && value != "":
+			n.cluster = value
+		case pair && key == "proxy" && value != "":
+			n.proxy = value
+		case pair && key == "date":
+			if day, err := time.Parse(time.DateOnly, value); err == nil {
+				n.date = day
+				continue // segments of one recording are of several days
+			}
+		}
+		kept = append(kept, part)
+	}
+	n.group = strings.Join(kept, "/") + "/" + n.recording
+	if n.proxy == "" {
+		n.proxy = strings.Trim(clip(n.group), "/")
+	}
+	return n, true
+}
+
+// splitSegment takes the number of a segment off a name.
+func splitSegment(base string) (string, uint64) {
+	i := strings.LastIndexByte(base, '.')
+	if i <= 0 || len(base)-i-1 < 6 {
+		return base, 0
+	}
+	digits := base[i+1:]
+	if strings.Trim(digits, "0123456789") != "" {
+		return base, 0
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || n == 0 {
+		return base, 0
+	}
+	return base[:i], n
+}
+
+// unescape undoes what a path needed. What was not made so stays as it is.
+func unescape(value string) string {
+	if plain, err := url.PathUnescape(value); err == nil {
+		value = plain
+	}
+	return clip(value)
+}
+
+func clip(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "�")
+	}
+	if len(s) > maxName {
+		s = strings.ToValidUTF8(s[:maxName], "") + "…"
+	}
+	return s
+}
