@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"check":              {"session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "internal/effect", "decode"},
 	"internal/effect":    {"session", "internal/xds", "internal/protoscan", "internal/engine", "internal/configdump", "decode"},
 	"internal/shortname": {},
+	"internal/objects":   {}, // stores of objects; not what is in them
 	"internal/render":    {"session", "internal/xds", "internal/protoscan", "internal/effect", "internal/engine", "internal/configdump", "internal/shortname", "decode", "check"},
 	"internal/trigger":   {"session", "internal/nearest", "internal/recent", "check"},
 	"internal/dump":      {"session", "recorder", "check", "internal/store", "internal/convert", "internal/report", "internal/trigger"},
@@ -145,6 +146,8 @@ var thirdParty = map[string][]string{
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
 	"github.com/modelcontextprotocol/": {"internal/mcp"},
 	"github.com/fsnotify/fsnotify":     {"internal/files"},
+	"github.com/minio/":                {"internal/objects"},
+	"gopkg.in/ini.v1":                  {"internal/objects"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "internal/convert", "internal/settings"},
 	"go.uber.org/zap":                  {"internal/playback", "proxy", "recorder", "internal/serve", "internal/admin", "internal/csds", "internal/app", "cmd/xdsproxy"},
 	"github.com/prometheus/":           {"internal/admin"},

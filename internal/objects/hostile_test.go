@@ -1,0 +1,598 @@
+package objects_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/objects"
+	"github.com/xdsproxy/xdsproxy/internal/objects/s3test"
+)
+
+func fleet(t *testing.T, o objects.Options) objects.Store {
+	t.Helper()
+	s, _, err := objects.Open("s3://fleet/", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// says fails unless err is one printable sentence with all of want.
+func says(t *testing.T, err error, want ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, and it should say %q", want)
+		return
+	}
+	text := err.Error() + "\n" + objects.Hint(err)
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q does not say %q", text, w)
+		}
+	}
+	if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r == 0x7f }) || len(err.Error()) > 900 {
+		t.Errorf("%q is not a sentence", err)
+	}
+}
+
+// TestURLs are those that name no store.
+func TestURLs(t *testing.T) {
+	for url, want := range map[string]string{
+		"s3://":                      "name of a bucket",
+		"s3:///x":                    "name of a bucket",
+		"s3://a b/x":                 "name of a bucket",
+		"s3://bucket/../x":           "not a plain path",
+		"s3://bucket//x":             "not a plain path",
+		"s3://bucket/a\x1b[2J":       "not a plain path",
+		"file://elsewhere/x":         "files of other machines",
+		"file:///%zz":                "two hexadecimal digits",
+		"gs://bucket/x":              "not the URL of a store",
+		"file:///proc/nowhere/at/x/": "no such file",
+	} {
+		_, _, err := objects.Open(url, objects.Options{})
+		says(t, err, want)
+	}
+	for url, want := range map[string]bool{"s3://b/k": true, "file:///x": true, "s3:b": false, "/x": false, "S3://b": false} {
+		if objects.Is(url) != want {
+			t.Errorf("Is(%q) is %v", url, !want)
+		}
+	}
+}
+
+// TestRefused is what a server says to those who may not.
+func TestRefused(t *testing.T) {
+	srv := s3test.Start(t, false)
+	ctx := context.Background()
+	ask := func(s objects.Store) (errs []error) {
+		_, stat := s.Stat(ctx, "x")
+		errs = append(errs, stat, s.Put(ctx, "x", strings.NewReader("x"), 1, nil))
+		for _, err := range s.List(ctx, "") {
+			errs = append(errs, err)
+			break
+		}
+		return errs
+	}
+
+	none, _, err := objects.Open("s3://nowhere/", objects.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, err := range ask(none) {
+		if i == 0 { // a HEAD has no body to say which of the two is missing
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+			continue
+		}
+		says(t, err, "bucket nowhere does not exist", "create the bucket")
+		if !errors.Is(err, objects.ErrNoBucket) || objects.Temporary(err) {
+			t.Errorf("%v is not ErrNoBucket", err)
+		}
+	}
+
+	srv.CheckKeys()
+	for _, err := range ask(fleet(t, objects.Options{})) {
+		if !errors.Is(err, objects.ErrDenied) || objects.Temporary(err) {
+			t.Errorf("wrong keys: %v", err)
+		}
+		says(t, err, "redential")
+	}
+
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	for _, err := range ask(fleet(t, objects.Options{})) {
+		if !errors.Is(err, objects.ErrNoCredentials) {
+			t.Errorf("no credentials: %v", err)
+		}
+		says(t, err, "no credentials were found", "AWS_ACCESS_KEY_ID")
+	}
+
+	// A profile has them, with the server.
+	home := t.TempDir()
+	text := fmt.Sprintf("[default]\nregion = x\n[profile fleet]\nregion = eu-west-1\nendpoint_url = %s\naws_access_key_id = A\naws_secret_access_key = B\n", srv.URL)
+	if err := os.WriteFile(filepath.Join(home, "config"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_CONFIG_FILE", filepath.Join(home, "config"))
+	t.Setenv("AWS_PROFILE", "fleet")
+	t.Setenv("AWS_ENDPOINT_URL", "")
+	_, err = fleet(t, objects.Options{}).Stat(ctx, "x")
+	if !errors.Is(err, objects.ErrDenied) { // they were sent, and moto has not given them
+		t.Errorf("with a profile: %v", err)
+	}
+
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+	_, err = fleet(t, objects.Options{Tries: 1}).Stat(ctx, "x")
+	says(t, err, "127.0.0.1:1 cannot be reached", "refused", "AWS_ENDPOINT_URL")
+	if !objects.Temporary(err) {
+		t.Error("a server that is away may come back")
+	}
+	for value, want := range map[string]string{"127.0.0.1:9000": "not an address", "https://x/path": "only a server", "ftp://x": "not an address", "http://a:b@x": "only a server"} {
+		t.Setenv("AWS_ENDPOINT_URL", value)
+		_, _, err := objects.Open("s3://fleet/", objects.Options{})
+		says(t, err, want)
+	}
+}
+
+// TestTrust has servers whose certificate nobody knows.
+func TestTrust(t *testing.T) {
+	srv := s3test.Start(t, true)
+	srv.Environment(srv.URL, "")
+	_, err := fleet(t, objects.Options{Tries: 1}).Stat(context.Background(), "x")
+	says(t, err, "signed by nobody who is trusted", "AWS_CA_BUNDLE")
+	srv.Environment(strings.Replace(srv.URL, "https", "http", 1), "")
+	_, err = fleet(t, objects.Options{Tries: 1}).Stat(context.Background(), "x")
+	says(t, err, "cannot look at")
+	for _, bundle := range []string{"/nowhere/at/all", os.Args[0]} {
+		t.Setenv("AWS_CA_BUNDLE", bundle)
+		_, _, err := objects.Open("s3://fleet/", objects.Options{})
+		says(t, err, "certificate")
+	}
+}
+
+// TestChanged has an object that changes under its reader, also with a server that
+// ignores If-Match.
+func TestChanged(t *testing.T) {
+	srv := s3test.Start(t, false)
+	between := srv.Stand()
+	for _, ignores := range []bool{false, true} {
+		between.Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+			if ignores {
+				r.Header.Del("If-Match")
+			}
+			forward.ServeHTTP(w, r)
+		})
+		s := fleet(t, objects.Options{})
+		key := fmt.Sprintf("ignores %v", ignores)
+		put(t, s, key, random(1000), nil)
+		c, err := s.Open(context.Background(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range [][]byte{random(1001), random(10)} {
+			if err := srv.Client().RemoveObject(context.Background(), "fleet", key, removeOptions); err != nil {
+				t.Fatal(err)
+			}
+			put(t, s, key, body, nil)
+			_, err := c.ReadAt(make([]byte, 100), 500)
+			if !errors.Is(err, objects.ErrChanged) {
+				t.Errorf("%s, %d bytes: %v", key, len(body), err)
+			}
+			says(t, err, "changed or replaced")
+		}
+	}
+
+	dir := t.TempDir()
+	s, _, err := objects.Open("file://"+dir+"/", objects.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "x")
+	for name, change := range map[string]func() error{
+		"shorter": func() error { return os.Truncate(path, 10) },
+		"written": func() error { return os.WriteFile(path, random(1000), 0o644) },
+	} {
+		if err := os.WriteFile(path, random(1000), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(path, before, before); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Open(context.Background(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.ReadAt(make([]byte, 10), 5); !errors.Is(err, objects.ErrChanged) {
+			t.Errorf("a file that is %s: %v", name, err)
+		}
+		_ = c.Close()
+	}
+}
+
+// TestNeverOverwrites has servers that ignore If-None-Match, and those that refuse it.
+func TestNeverOverwrites(t *testing.T) {
+	srv := s3test.Start(t, false)
+	between := srv.Stand()
+	for _, server := range []string{"ignores", "refuses"} {
+		between.Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+			if server == "refuses" && r.Header.Get("If-None-Match") != "" {
+				_, _ = io.Copy(io.Discard, r.Body)
+				s3test.Refuse(w, http.StatusNotImplemented, "NotImplemented")
+				return
+			}
+			r.Header.Del("If-None-Match")
+			forward.ServeHTTP(w, r)
+		})
+		var said []string
+		s := fleet(t, objects.Options{Tries: 1, Notice: func(text string) { said = append(said, text) }})
+		put(t, s, server, []byte("first"), nil)
+		put(t, s, server+"-2", []byte("first"), nil)
+		if err := s.Put(context.Background(), server, strings.NewReader("other"), 5, nil); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("a server that %s it: %v", server, err)
+		}
+		c, err := s.Open(context.Background(), server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 5)
+		if _, err := c.ReadAt(got, 0); err != nil || string(got) != "first" {
+			t.Errorf("%q, %v", got, err)
+		}
+		if want := map[string]int{"ignores": 0, "refuses": 1}[server]; len(said) != want {
+			t.Errorf("a server that %s it: %q was said", server, said)
+		}
+	}
+}
+
+// TestTrailersRefused is Ceph and Dell ECS, each in its way.
+func TestTrailersRefused(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		srv := s3test.Start(t, secure)
+		between := srv.Stand()
+		for _, refusal := range []struct {
+			status int
+			code   string
+		}{{501, "NotImplemented"}, {400, "InvalidArgument"}, {400, "XAmzContentSHA256Mismatch"}, {403, "SignatureDoesNotMatch"}} {
+			var chunked, plain atomic.Int64
+			between.Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+				if r.Method == http.MethodPut {
+					if r.Header.Get("X-Amz-Trailer") != "" || strings.HasPrefix(r.Header.Get("X-Amz-Content-Sha256"), "STREAMING-") {
+						chunked.Add(1)
+						_, _ = io.Copy(io.Discard, r.Body)
+						s3test.Refuse(w, refusal.status, refusal.code)
+						return
+					}
+					plain.Add(1)
+				}
+				forward.ServeHTTP(w, r)
+			})
+			body := random(100_000)
+			for _, calculation := range []string{"when_required", "", "when_supported"} {
+				t.Setenv("AWS_REQUEST_CHECKSUM_CALCULATION", calculation)
+				chunked.Store(0)
+				plain.Store(0)
+				var said []string
+				s := fleet(t, objects.Options{Tries: 1, Notice: func(text string) { said = append(said, text) }})
+				for i := range 3 {
+					put(t, s, fmt.Sprintf("%s/%d %s/%d", calculation+"x", refusal.status, refusal.code, i), body, nil)
+				}
+				once := int64(0)
+				if calculation == "when_supported" {
+					once = 1
+				}
+				if plain.Load() != 3 || chunked.Load() != once || len(said) != int(once) {
+					t.Errorf("%s, %s: %d plain, %d with trailers, %q was said", calculation, refusal.code, plain.Load(), chunked.Load(), said)
+				}
+			}
+			for o, err := range fleet(t, objects.Options{}).List(context.Background(), "") {
+				if err != nil || o.Size != int64(len(body)) {
+					t.Errorf("%+v, %v", o, err)
+				}
+			}
+		}
+		t.Setenv("AWS_REQUEST_CHECKSUM_CALCULATION", "sometimes")
+		_, _, err := objects.Open("s3://fleet/", objects.Options{})
+		says(t, err, "when_required or when_supported")
+	}
+}
+
+// TestBadNetwork has bodies that end too early, answers that get lost, and servers
+// that are busy.
+func TestBadNetwork(t *testing.T) {
+	srv := s3test.Start(t, false)
+	between := srv.Stand()
+	s := fleet(t, objects.Options{Idle: 2 * time.Second})
+	ctx := context.Background()
+	body := random(1_000_000)
+
+	// Each request fails once, each time in another way.
+	var n atomic.Int64
+	between.Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+		if r.Method != http.MethodPut {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		switch n.Add(1) {
+		case 1:
+			s3test.DropAfter(w, r, 1000)
+		case 2:
+			s3test.Refuse(w, http.StatusServiceUnavailable, "SlowDown")
+		case 3:
+			s3test.Refuse(w, http.StatusInternalServerError, "InternalError")
+		default:
+			forward.ServeHTTP(w, r)
+		}
+	})
+	put(t, s, "one", body, nil)
+	if n.Load() != 4 {
+		t.Errorf("%d requests", n.Load())
+	}
+
+	// The answer to what was done gets lost: it is taken, and by whom the caller sees.
+	n.Store(0)
+	between.Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+		if r.Method == http.MethodPut && n.Add(1) == 1 {
+			s3test.LoseAnswer(w, r, forward)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	})
+	if err := s.Put(ctx, "two", bytes.NewReader(body), int64(len(body)), map[string]string{"sha256": strings.Repeat("0", 0)}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("lost answer: %v", err)
+	}
+
+	// Half of bodies: what comes is kept, and the rest asked for.
+	n.Store(0)
+	var always atomic.Bool
+	between.Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+		if r.Method == http.MethodGet && (always.Load() || n.Add(1) < 5) {
+			s3test.HalfAnswer(w, r, forward)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	})
+	c, err := s.Open(ctx, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 400_000)
+	if _, err := c.ReadAt(got, 500_000); err != nil || !bytes.Equal(got, body[500_000:900_000]) {
+		t.Errorf("%v", err)
+	}
+	if c.Read() != 400_000 {
+		t.Errorf("%d bytes were fetched", c.Read())
+	}
+	always.Store(true)
+	_, err = c.ReadAt(make([]byte, 500_000), 1)
+	says(t, err, "cannot read s3://fleet/one")
+
+	// A server that ignores ranges.
+	between.Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+		r.Header.Del("Range")
+		forward.ServeHTTP(w, r)
+	})
+	_, err = c.ReadAt(make([]byte, 10), 10)
+	says(t, err, "does not give the part")
+
+	// A stall ends, and can be tried again later.
+	release := make(chan struct{})
+	between.Set(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
+	stalled := fleet(t, objects.Options{Idle: 200 * time.Millisecond, Tries: 1})
+	_, err = stalled.Stat(ctx, "one")
+	close(release)
+	says(t, err, "too long")
+	if !objects.Temporary(err) {
+		t.Errorf("%v is for ever", err)
+	}
+}
+
+// TestHostileListing has pages that no S3 gives.
+func TestHostileListing(t *testing.T) {
+	srv := s3test.Start(t, false)
+	between := srv.Stand()
+	content := func(keys ...string) string {
+		var b strings.Builder
+		for _, k := range keys {
+			fmt.Fprintf(&b, "<Contents><Key>%s</Key><LastModified>2026-11-26T16:00:00Z</LastModified><ETag>\"abc\"</ETag><Size>5</Size></Contents>", k)
+		}
+		return b.String()
+	}
+	page := func(inside string) string {
+		return `<?xml version="1.0"?><ListBucketResult><Name>fleet</Name><EncodingType>url</EncodingType>` + inside + `</ListBucketResult>`
+	}
+	more := "<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>"
+	var many []string
+	for i := range 1000 {
+		many = append(many, fmt.Sprintf("k%04d-%s", i, strings.Repeat("%C3%BC", 500)))
+	}
+	for name, c := range map[string]struct {
+		page string
+		keys int
+		bad  []string
+		err  string
+	}{
+		"keys that are no paths": {page: page(content("..%2Fx", "%2Fx", "a%0Ab", "a%1B%5B2J", "a%00", "b%2F", "b%2F..%2Fc", "ok", "q%FF")), keys: 1, bad: []string{"../x", "/x", "a\nb", "a\x1b[2J", "a\x00", "b/../c", "q\xff"}, err: "not in order"},
+		"2 MB":                   {page: page(content(many...)), keys: 1000},
+		"too much":               {page: page(strings.Repeat("<!-- xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx -->", 200_000)), err: "more than a page"},
+		"never ends":             {page: page(more), err: "nothing in them"},
+		"the same again":         {page: page(content("a", "b") + more), keys: 2, err: "not in order"},
+		"out of order":           {page: page(content("b", "a")), keys: 1, err: "not in order"},
+		"a negative size":        {page: page(strings.Replace(content("a"), ">5<", ">-5<", 1)), bad: []string{"a"}},
+		"no XML":                 {page: "<html>\x1b[2J", err: "cannot list"},
+		"nothing":                {page: "", err: "cannot list"},
+		"half":                   {page: page(content("a", "b"))[:200], err: "cannot list"},
+	} {
+		between.Set(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Type", "application/xml")
+			_, _ = io.WriteString(w, c.page)
+		})
+		var bad []string
+		var end error
+		keys := 0
+		for o, err := range fleet(t, objects.Options{Tries: 1}).List(context.Background(), "") {
+			var k *objects.KeyError
+			switch {
+			case errors.As(err, &k):
+				bad = append(bad, k.Key)
+				says(t, err, "not a plain path")
+			case err != nil:
+				end = err
+			case o.Size != 5:
+				t.Errorf("%s: %+v", name, o)
+			default:
+				keys++
+			}
+		}
+		slices.Sort(bad)
+		slices.Sort(c.bad)
+		if name == "keys that are no paths" { // in the order of the test they are not ascending
+			if len(bad) == 0 || end == nil {
+				t.Errorf("%s: %q, %v", name, bad, end)
+			}
+			continue
+		}
+		if keys != c.keys || !slices.Equal(bad, c.bad) {
+			t.Errorf("%s: %d keys, %q are bad", name, keys, bad)
+		}
+		if c.err != "" {
+			says(t, end, c.err)
+		} else if end != nil {
+			t.Errorf("%s: %v", name, end)
+		}
+	}
+	// In order, each of them is told, and the list goes on.
+	between.Set(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		_, _ = io.WriteString(w, page(content("..%2Fx", "%2Fx", "a%00", "a%0Ab", "a%1B%5B2J", "b%2F", "b%2F..%2Fc", "ok", "q%FF")))
+	})
+	var got []string
+	for o, err := range fleet(t, objects.Options{}).List(context.Background(), "") {
+		if err != nil {
+			got = append(got, "bad")
+		} else {
+			got = append(got, o.Key)
+		}
+	}
+	if want := []string{"bad", "bad", "bad", "bad", "bad", "bad", "ok", "bad"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestHostileFields has metadata and header fields that are not ours.
+func TestHostileFields(t *testing.T) {
+	srv := s3test.Start(t, false)
+	between := srv.Stand()
+	field := func(name, value string) {
+		between.Set(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.Header().Set("Last-Modified", "Thu, 26 Nov 2026 16:00:00 GMT")
+			w.Header().Set("Content-Length", "5")
+			w.Header().Set("ETag", `"abc"`)
+			w.Header()[name] = []string{value}
+			w.WriteHeader(http.StatusOK)
+		})
+	}
+	s := fleet(t, objects.Options{Tries: 1})
+	stat := func() (objects.Object, error) { return s.Stat(context.Background(), "x") }
+	field("X-Amz-Meta-First-Seq", "7")
+	if o, err := stat(); err != nil || o.Meta["first-seq"] != "7" || o.ETag != "abc" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	for _, value := range []string{"a\xffb", "a\u202eb", strings.Repeat("x", 20_000)} {
+		field("X-Amz-Meta-Evil", value)
+		if o, err := stat(); err != nil || len(o.Meta) != 0 {
+			t.Errorf("%+v, %v", o.Meta, err)
+		}
+	}
+	field("X-Amz-Meta-Evil", strings.Repeat("x", 1<<20))
+	if _, err := stat(); err == nil {
+		t.Error("a megabyte of metadata was read")
+	}
+	for _, n := range []string{"-1", "99999999999999999999", "x"} {
+		field("Content-Length", n)
+		if o, err := stat(); err == nil {
+			t.Errorf("a size of %s is %d", n, o.Size)
+		}
+	}
+	field("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat))
+	if _, err := stat(); err != nil {
+		t.Fatal(err)
+	}
+	if skew, known := s.(objects.Clock).Skew(); !known || (skew+10*time.Minute).Abs() > 5*time.Second {
+		t.Errorf("the clock is off by %s, %v", skew, known)
+	}
+}
+
+// TestDirectory is what only a directory can have.
+func TestDirectory(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"file": filepath.Join(outside, "secret"), "away": outside, "loop": "loop", "up": "..", "inside": "real"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"real", "a\nb", "a\x1b[2J", ".hidden"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, key, err := objects.Open("file://"+dir, objects.Options{})
+	if err != nil || key != "" {
+		t.Fatalf("%q, %v", key, err)
+	}
+	var keys, bad []string
+	for o, err := range s.List(context.Background(), "") {
+		var k *objects.KeyError
+		if errors.As(err, &k) {
+			bad = append(bad, k.Key)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, o.Key)
+	}
+	if !slices.Equal(keys, []string{"inside", "real"}) || len(bad) != 2 {
+		t.Errorf("%q, %q", keys, bad)
+	}
+	for _, key := range []string{"file", "away/secret", "loop", "up/x", ".hidden", ".meta/x", "nowhere"} {
+		if _, err := s.Stat(context.Background(), key); err == nil {
+			t.Errorf("%s was looked at", key)
+		}
+		if _, err := s.Open(context.Background(), key); err == nil {
+			t.Errorf("%s was opened", key)
+		}
+	}
+	for _, key := range []string{"away/new", ".hidden/x", "real/x"} {
+		err := s.Put(context.Background(), key, strings.NewReader("x"), 1, nil)
+		says(t, err, "")
+	}
+	if found, _ := os.ReadDir(outside); len(found) != 1 {
+		t.Errorf("something was written outside: %v", found)
+	}
+	_, key, err = objects.Open("file://"+dir+"/real", objects.Options{})
+	if err != nil || key != "real" {
+		t.Errorf("%q, %v", key, err)
+	}
+}

@@ -1,0 +1,64 @@
+package objects
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+const (
+	schemeS3   = "s3://"
+	schemeFile = "file://"
+)
+
+// Is says whether name is the URL of something that Open opens.
+func Is(name string) bool {
+	return strings.HasPrefix(name, schemeS3) || strings.HasPrefix(name, schemeFile)
+}
+
+// Open opens the store that a URL names, and says which key within it the URL has:
+// "" or one that ends in / for everything below. No network is asked for that, and
+// nothing has to be there yet.
+//
+// In s3:// everything behind the bucket is taken as it stands, as other programs
+// do; in file:// %41 is an A, as in any file URL.
+func Open(name string, o Options) (Store, string, error) {
+	switch {
+	case strings.HasPrefix(name, schemeS3):
+		bucket, key, _ := strings.Cut(strings.TrimPrefix(name, schemeS3), "/")
+		if err := checkBelow(name, key); err != nil {
+			return nil, "", err
+		}
+		s, err := openBucket(bucket, o)
+		if err != nil {
+			return nil, "", err
+		}
+		return s, key, nil
+	case strings.HasPrefix(name, schemeFile):
+		host, path, _ := strings.Cut(strings.TrimPrefix(name, schemeFile), "/")
+		if host != "" && host != "localhost" {
+			return nil, "", &Error{
+				What: fmt.Sprintf("%s names the machine %s, and files of other machines cannot be read", printable(name), printable(host)),
+				Hint: "a path begins with a third slash: file:///var/archive/",
+			}
+		}
+		path, err := url.PathUnescape(path)
+		if err != nil || strings.ContainsRune(path, 0) {
+			return nil, "", &Error{What: fmt.Sprintf("%s is not a URL: a %% has to be followed by two hexadecimal digits", printable(name)), Hint: "write %25 for a % in a path"}
+		}
+		s, key, err := openDir("/"+path, o)
+		if err != nil {
+			return nil, "", err
+		}
+		return s, key, nil
+	}
+	return nil, "", &Error{What: fmt.Sprintf("%s is not the URL of a store", printable(name)), Hint: "s3://BUCKET/PREFIX/ and file:///DIR/ are"}
+}
+
+// checkBelow refuses a key in a URL that no object can have.
+func checkBelow(name, key string) error {
+	if key == "" || plain(strings.TrimSuffix(key, "/")) {
+		return nil
+	}
+	return &Error{What: fmt.Sprintf("%s has a key that is not a plain path", printable(name)), Hint: "s3://BUCKET/PREFIX/ has no empty parts, and none that are . or .."}
+}
