@@ -102,10 +102,11 @@ func EachMessage(f func(protoreflect.MessageType)) (n int) {
 	return n
 }
 
-// Marshal is m in protobuf.
+// Marshal is m in protobuf, its fields in the order in which all libraries write
+// them.
 func Marshal(t testing.TB, m proto.Message) []byte {
 	t.Helper()
-	b, err := proto.Marshal(m)
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}

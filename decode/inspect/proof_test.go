@@ -108,8 +108,18 @@ func isValid(m protoreflect.Message) bool {
 	return validAnys(m)
 }
 
+// asAny is a message as an Any, nil if it is none. In a type without generated code
+// it is a dynamic message.
+func asAny(m protoreflect.Message) *anypb.Any {
+	if m.Descriptor().FullName() != "google.protobuf.Any" {
+		return nil
+	}
+	fields := m.Descriptor().Fields()
+	return &anypb.Any{TypeUrl: m.Get(fields.ByName("type_url")).String(), Value: m.Get(fields.ByName("value")).Bytes()}
+}
+
 func validAnys(m protoreflect.Message) bool {
-	if a, ok := m.Interface().(*anypb.Any); ok {
+	if a := asAny(m); a != nil {
 		inner, err := a.UnmarshalNew()
 		return err != nil || isValid(inner.ProtoReflect())
 	}
@@ -313,9 +323,9 @@ func canonical(m protoreflect.Message) []byte {
 	m = proto.Clone(m.Interface()).ProtoReflect()
 	var expand func(m protoreflect.Message)
 	expand = func(m protoreflect.Message) {
-		if a, ok := m.Interface().(*anypb.Any); ok {
+		if a := asAny(m); a != nil {
 			if inner, err := a.UnmarshalNew(); err == nil {
-				a.Value = canonical(inner.ProtoReflect())
+				m.Set(m.Descriptor().Fields().ByName("value"), protoreflect.ValueOfBytes(canonical(inner.ProtoReflect())))
 			}
 			return
 		}
@@ -354,7 +364,7 @@ func checkUndecodable(t testing.TB, in *inspect.Inspector, mt protoreflect.Messa
 }
 
 func hasBrokenAny(m protoreflect.Message) bool {
-	if a, ok := m.Interface().(*anypb.Any); ok {
+	if a := asAny(m); a != nil {
 		mt, err := protoregistry.GlobalTypes.FindMessageByURL(a.TypeUrl)
 		if err != nil {
 			return false
