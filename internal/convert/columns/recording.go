@@ -1,0 +1,279 @@
+package columns
+
+import (
+	"errors"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
+)
+
+// Recording is what is exported.
+type Recording struct {
+	Cluster, Proxy string
+	Name           string // the same each time, and no other recording's
+}
+
+// Walk reads a recording from its beginning to its end, through a Checker.
+type Walk func(step *check.Checker, visit func(e *session.Entry, c *check.Change) error) error
+
+// Done is what an export of a recording has done.
+type Done struct {
+	Entries uint64 // new rows of entries
+	Read    uint64 // entries that were read for them
+	// Missed is how many entries before the first that is there were deleted before
+	// they were exported.
+	Missed uint64
+	// Untold is how many connections were too many to be followed.
+	Untold uint64
+}
+
+// export is the export of one recording.
+type export struct {
+	d       *Dir
+	of      Recording
+	base    string
+	there   *there
+	checker *check.Checker
+
+	conns  conns
+	told   told
+	first  int64 // number of the first entry that is its own
+	last   int64 // of the last that was read, whether it is written or not
+	at     time.Time
+	cur    *writing
+	begun  bool // what stood there of the end of the recording is old
+	done   Done
+}
+
+// writing is a part that is being written.
+type writing struct {
+	date        string
+	span        span
+	entries     *table[entryRow, *entryRow]
+	acks        *table[ackRow, *ackRow]
+	connections *table[connectionRow, *connectionRow]
+}
+
+// Export writes what of a recording is not there yet. If the recording cannot be read
+// to its end, what could be read is there and the error is that of the walk.
+func (d *Dir) Export(of Recording, checker *check.Checker, walk Walk) (Done, error) {
+	x := &export{d: d, of: of, base: base(of.Cluster, of.Proxy, of.Name), checker: checker, conns: newConns(), told: newTold()}
+	d.mu.Lock()
+	have := *d.of(x.base)
+	d.mu.Unlock()
+	x.there = &have
+	err := walk(checker, x.visit)
+	damage, damaged := errors.AsType[*recorder.DamageError](err)
+	if err != nil && !damaged {
+		x.discard()
+		return x.done, err
+	}
+	x.done.Untold = x.conns.untold
+	if err := x.end(); err != nil {
+		x.discard()
+		return x.done, err
+	}
+	if damage != nil {
+		return x.done, err
+	}
+	return x.done, nil
+}
+
+// visit takes an entry and what it means.
+func (x *export) visit(e *session.Entry, c *check.Change) error {
+	x.done.Read++
+	seq := int64(e.Seq)
+	closed := x.conns.step(e, c)
+	x.told.step(c)
+	x.at = e.Time
+	if e.Carried {
+		return nil
+	}
+	if x.first == 0 {
+		x.first, x.last = seq, seq-1
+		if x.first > 1 && !x.there.covers(x.first-1) {
+			x.done.Missed = uint64(x.first - 1)
+			for _, s := range x.there.spans {
+				if s.last < x.first {
+					x.done.Missed = uint64(x.first - 1 - s.last)
+				}
+			}
+		}
+	}
+	before := x.last
+	x.last = seq
+	if x.there.covers(seq) || e.Time.Before(x.d.o.Since) {
+		return x.cut()
+	}
+	date := dateOf(e.Time)
+	if x.cur != nil && (x.cur.date != date || x.cur.bytes() >= x.d.o.PartBytes) {
+		if err := x.cut(); err != nil {
+			return err
+		}
+	}
+	if x.cur == nil {
+		if err := x.start(date, before+1); err != nil {
+			return err
+		}
+	}
+	x.cur.span.last = seq
+	return x.write(e, c, closed)
+}
+
+func (w *writing) bytes() int64 { return w.entries.total + w.acks.total + w.connections.total }
+
+// start begins a part.
+func (x *export) start(date string, first int64) (err error) {
+	w := &writing{date: date, span: span{first, first}}
+	meta := x.meta()
+	if w.entries, err = newTable[entryRow](x.d.beside(Entries), Entries, meta); err != nil {
+		return err
+	}
+	if w.acks, err = newTable[ackRow](x.d.beside(Acks), Acks, meta); err == nil {
+		w.connections, err = newTable[connectionRow](x.d.beside(Connections), Connections, meta)
+	}
+	x.cur = w
+	return err
+}
+
+func (x *export) meta() map[string]string {
+	return map[string]string{keyWrote: x.d.o.Program, keyRecording: text(x.of.Name)}
+}
+
+// write writes the rows that come of an entry.
+func (x *export) write(e *session.Entry, c *check.Change, closed *connectionRow) error {
+	row, err := x.entry(e, c)
+	if err != nil {
+		return err
+	}
+	if err := x.cur.entries.add(row); err != nil {
+		return err
+	}
+	if ack, is := x.ack(e, c); is {
+		if err := x.cur.acks.add(ack); err != nil {
+			return err
+		}
+	}
+	if closed != nil {
+		if err := x.cur.connections.add(x.connection(closed)); err != nil {
+			return err
+		}
+	}
+	x.done.Entries++
+	return nil
+}
+
+// cut ends the part that is being written, if there is one.
+func (x *export) cut() error {
+	if x.cur == nil {
+		return nil
+	}
+	p, err := x.seal()
+	if err != nil {
+		return err
+	}
+	return x.d.hand(p)
+}
+
+// seal brings the part that is being written to the disk, beside.
+func (x *export) seal() (*part, error) {
+	w := x.cur
+	p := &part{base: x.base, span: w.span, bytes: w.bytes()}
+	if !x.begun && x.fresh(w.span.last) {
+		x.begun, p.old = true, x.there.standing
+	}
+	in := func(table string) string {
+		return filepath.Join(x.d.root, place(table, x.of.Cluster, w.date), partName(x.base, w.span))
+	}
+	last := strconv.FormatInt(w.span.last, 10)
+	first := strconv.FormatInt(w.span.first, 10)
+	w.entries.rows.SetKeyValueMetadata(keyFirst, first)
+	w.entries.rows.SetKeyValueMetadata(keyLast, last)
+	if err := w.entries.seal(); err != nil {
+		return nil, err
+	}
+	p.entries = [2]string{w.entries.path, in(Entries)}
+	if w.acks.count == 0 {
+		w.acks.discard()
+	} else {
+		if err := w.acks.seal(); err != nil {
+			return nil, err
+		}
+		p.files = append(p.files, [2]string{w.acks.path, in(Acks)})
+	}
+	if w.connections.count == 0 {
+		w.connections.discard()
+	} else {
+		if err := w.connections.seal(); err != nil {
+			return nil, err
+		}
+		p.files = append(p.files, [2]string{w.connections.path, in(Connections)})
+	}
+	x.cur = nil
+	return p, nil
+}
+
+// end writes what is told of the recording as a whole, and hands over the last part.
+// Where nothing is new behind what was exported before, it stands there already.
+func (x *export) end() error {
+	if x.cur == nil {
+		return nil
+	}
+	fresh := x.fresh(x.cur.span.last)
+	p, err := x.seal()
+	if err != nil {
+		return err
+	}
+	if fresh {
+		if err := x.standing(p); err != nil {
+			p.discard()
+			return err
+		}
+	}
+	return x.d.hand(p)
+}
+
+// fresh says whether an entry comes behind all that was exported before. Then, and only
+// then, the end of the recording is another than it was: at its new end x.cur is there.
+func (x *export) fresh(seq int64) bool {
+	n := len(x.there.spans)
+	return n == 0 || seq > x.there.spans[n-1].last
+}
+
+func (x *export) discard() {
+	if w := x.cur; w != nil {
+		w.entries.discard()
+		if w.acks != nil {
+			w.acks.discard()
+		}
+		if w.connections != nil {
+			w.connections.discard()
+		}
+		x.cur = nil
+	}
+}
+
+// one writes a file of rows that were gathered.
+func one[T any, P row[T]](x *export, p *part, name, to string, rows []T) error {
+	meta := x.meta()
+	meta[keyFirst], meta[keyLast] = strconv.FormatInt(x.first, 10), strconv.FormatInt(x.last, 10)
+	t, err := newTable[T, P](x.d.beside(name), name, meta)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if err := t.add(r); err != nil {
+			t.discard()
+			return err
+		}
+	}
+	if err := t.seal(); err != nil {
+		return err
+	}
+	p.files = append(p.files, [2]string{t.path, to})
+	return nil
+}
