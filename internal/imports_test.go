@@ -51,53 +51,55 @@ var allowed = map[string][]string{
 	"internal/fleet":     {"session", "recorder", "internal/objects"},
 	"internal/store":     {"session", "internal/xds", "recorder", "decode", "check"},
 	"internal/input":     {"session", "proxy", "internal/notes", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
-	"internal/export":    {"session", "internal/nearest", "internal/notes", "internal/build", "internal/console", "internal/heap", "internal/store", "internal/input", "recorder", "decode", "check", "internal/render", "internal/engine", "internal/convert", "internal/configdump", "internal/report", "internal/pseudonym", "replay"},
+	"internal/export":    {"session", "internal/nearest", "internal/notes", "internal/build", "internal/console", "internal/heap", "internal/store", "internal/input", "recorder", "decode", "check", "internal/render", "internal/engine", "internal/convert", "internal/convert/columns", "internal/fleet", "internal/configdump", "internal/report", "internal/pseudonym", "replay"},
 	"internal/playback":  {"session", "internal/xds", "internal/nearest", "proxy", "internal/build", "internal/console", "internal/store", "internal/input", "internal/configdump", "internal/compare", "internal/export", "internal/engine", "recorder", "check", "internal/render", "replay", "replay/server", "replay/client", "replay/bisect", "replay/fault", "replay/shadow"},
 	"internal/mcp":       {"internal/nearest", "internal/console", "internal/render"},
 	"internal/compare":   {"session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
 	"internal/convert":   {"session", "internal/xds", "internal/notes", "internal/configdump", "internal/held", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
-	"internal/report":    {"session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
-	"internal/pseudonym": {"session", "internal/xds", "internal/protoscan", "decode"},
-	"internal/serve":     {"session", "internal/bounded", "recorder"},
-	"internal/admin":     {"session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
-	"internal/csds":      {"session", "internal/xds", "internal/protoscan", "internal/engine", "internal/serve", "decode", "check"},
-	"replay":             {"session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap", "internal/lenient", "replay/fault"},
-	"replay/server":      {"session", "internal/xds", "decode", "replay", "replay/fault"},
-	"replay/client":      {"session", "internal/xds", "decode", "replay", "replay/fault"},
-	"replay/bisect":      {"session", "internal/xds", "internal/engine", "recorder", "decode", "replay"},
-	"replay/replaytest":  {"session", "recorder", "check", "decode", "replay", "replay/server", "replay/client"}, // for tests
-	"replay/fault":       {"session", "internal/nearest", "internal/engine"},
-	"replay/shadow":      {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode", "replay"},
-	"tui/key":            {},
-	"tui/chosen":         {},
-	"tui/widget":         {"internal/shortname", "internal/render", "tui/key"}, // no xDS, no screen
-	"tui/alias":          {"internal/xds", "internal/engine", "check", "internal/render", "internal/serve", "tui/widget"},
-	"tui/index":          {"internal/fold", "internal/pushes", "session", "internal/xds", "internal/effect", "internal/engine", "recorder", "decode", "check", "internal/render"},
-	"tui/source":         {"session", "internal/engine", "internal/notes", "recorder", "check", "tui/alias", "tui/index"},
-	"tui/view":           {"session", "internal/effect", "internal/engine", "check", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
-	"tui/marks":          {"session", "internal/notes", "internal/render", "tui/index"},
-	"tui/prompt":         {"check", "internal/render", "tui/view", "tui/widget"},
-	"tui/command":        {"session", "internal/nearest", "check", "internal/render", "tui/index", "tui/prompt"},
-	"tui/view/clients":   {"internal/xds", "internal/effect", "internal/engine", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
-	"tui/terminal":       {},
-	"tui/palette":        {"internal/render", "tui/key", "tui/widget"},
-	"tui/view/compare":   {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
-	"tui/view/detail":    {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view", "tui/view/compare"},
-	"tui/view/findings":  {"session", "check", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
-	"tui/view/ladder":    {"session", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
-	"tui/view/menu":      {"session", "internal/render", "internal/render/foreign", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/source", "tui/view", "tui/view/detail"},
-	"tui/view/page":      {"check", "internal/render", "tui/key", "tui/widget", "tui/source", "tui/view"},
-	"tui/view/pushes":    {"session", "internal/pushes", "internal/render", "internal/render/push", "tui/key", "tui/widget", "tui/view"},
-	"tui/view/resources": {"session", "internal/xds", "internal/effect", "internal/engine", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/view"},
-	"tui/view/stats":     {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
-	"tui/view/timeline":  {"session", "internal/xds", "internal/engine", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
-	"tui/view/viewtest":  {"session", "recorder", "check", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"}, // for tests
-	"tui":                {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
-	"internal/xdstest":   {"session", "decode"},
-	"internal/e2e":       {}, // tests only
-	"internal/agree":     {}, // tests only
-	"internal/mutant":    {}, // for tests; it knows the format by itself
-	"internal/bait":      {}, // for tests
+	// It keeps no account: what entries mean it is told.
+	"internal/convert/columns": {"session", "internal/xds", "internal/recent", "internal/engine", "recorder", "decode", "check"},
+	"internal/report":          {"session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
+	"internal/pseudonym":       {"session", "internal/xds", "internal/protoscan", "decode"},
+	"internal/serve":           {"session", "internal/bounded", "recorder"},
+	"internal/admin":           {"session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
+	"internal/csds":            {"session", "internal/xds", "internal/protoscan", "internal/engine", "internal/serve", "decode", "check"},
+	"replay":                   {"session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap", "internal/lenient", "replay/fault"},
+	"replay/server":            {"session", "internal/xds", "decode", "replay", "replay/fault"},
+	"replay/client":            {"session", "internal/xds", "decode", "replay", "replay/fault"},
+	"replay/bisect":            {"session", "internal/xds", "internal/engine", "recorder", "decode", "replay"},
+	"replay/replaytest":        {"session", "recorder", "check", "decode", "replay", "replay/server", "replay/client"}, // for tests
+	"replay/fault":             {"session", "internal/nearest", "internal/engine"},
+	"replay/shadow":            {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode", "replay"},
+	"tui/key":                  {},
+	"tui/chosen":               {},
+	"tui/widget":               {"internal/shortname", "internal/render", "tui/key"}, // no xDS, no screen
+	"tui/alias":                {"internal/xds", "internal/engine", "check", "internal/render", "internal/serve", "tui/widget"},
+	"tui/index":                {"internal/fold", "internal/pushes", "session", "internal/xds", "internal/effect", "internal/engine", "recorder", "decode", "check", "internal/render"},
+	"tui/source":               {"session", "internal/engine", "internal/notes", "recorder", "check", "tui/alias", "tui/index"},
+	"tui/view":                 {"session", "internal/effect", "internal/engine", "check", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
+	"tui/marks":                {"session", "internal/notes", "internal/render", "tui/index"},
+	"tui/prompt":               {"check", "internal/render", "tui/view", "tui/widget"},
+	"tui/command":              {"session", "internal/nearest", "check", "internal/render", "tui/index", "tui/prompt"},
+	"tui/view/clients":         {"internal/xds", "internal/effect", "internal/engine", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/terminal":             {},
+	"tui/palette":              {"internal/render", "tui/key", "tui/widget"},
+	"tui/view/compare":         {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/detail":          {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view", "tui/view/compare"},
+	"tui/view/findings":        {"session", "check", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/ladder":          {"session", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/menu":            {"session", "internal/render", "internal/render/foreign", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/source", "tui/view", "tui/view/detail"},
+	"tui/view/page":            {"check", "internal/render", "tui/key", "tui/widget", "tui/source", "tui/view"},
+	"tui/view/pushes":          {"session", "internal/pushes", "internal/render", "internal/render/push", "tui/key", "tui/widget", "tui/view"},
+	"tui/view/resources":       {"session", "internal/xds", "internal/effect", "internal/engine", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/view"},
+	"tui/view/stats":           {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/timeline":        {"session", "internal/xds", "internal/engine", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/viewtest":        {"session", "recorder", "check", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"}, // for tests
+	"tui":                      {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
+	"internal/xdstest":         {"session", "decode"},
+	"internal/e2e":             {}, // tests only
+	"internal/agree":           {}, // tests only
+	"internal/mutant":          {}, // for tests; it knows the format by itself
+	"internal/bait":            {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/pushes", "internal/render/push", "internal/render/foreign",
 		"internal/app", "internal/settings", "internal/wrap", "internal/mcp", "internal/notes", "internal/fold",
@@ -154,6 +156,7 @@ var thirdParty = map[string][]string{
 	"github.com/klauspost/compress":    {"recorder", "internal/mutant"},
 	"golang.org/x/net/http2/hpack":     {"internal/wire", "proxy", "internal/convert"},
 	"github.com/gopacket/gopacket":     {"internal/convert"},
+	"github.com/parquet-go/":           {"internal/convert/columns"},
 	"github.com/rogpeppe/go-internal":  {},                                             // tests only
 	"github.com/chromedp/":             {},                                             // tests only
 	"github.com/google/go-cmp":         {},                                             // tests only

@@ -10,7 +10,7 @@ import (
 func newExport(a *cli) *cobra.Command {
 	x := &export.Export{Form: export.FormRecording}
 	cmd := a.command(&cobra.Command{
-		Use:   "export SOURCE [-o FORM] [-w FILE] [--seq SEQ] [--filter FILTER]",
+		Use:   "export SOURCE... [-o FORM] [-w FILE] [--seq SEQ] [--filter FILTER]",
 		Short: "Take a part out of a recording, convert or rescue one",
 		Long: `Writes a recording, or what --seq and --filter choose of it, in another form.
 Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .html
@@ -53,6 +53,11 @@ Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .html
            resource is a file, resources/TYPE/NAME@N.yaml, decoded in full.
            xdsproxy import makes a recording of it again. -w DIR must not exist
            yet, or be empty
+  parquet  tables of many recordings for DuckDB, Spark and their like. There may
+           be several SOURCEs, directories and prefixes of a bucket among them.
+           What is in -w DIR already is not written again: the same command once
+           more adds what is new, and goes on where a run was interrupted.
+           docs/columns.md has the tables
 
 Text goes to standard output if there is no FILE, or if it is -. Secrets that
 were masked when they were recorded stay masked; --mask masks those of a
@@ -86,6 +91,9 @@ xdsproxy export gw.xdsp -o script -w gw.xds
 xdsproxy export gw.xdsp -w gw.pcapng
 xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp
 
+# What is new since the last time, as tables for DuckDB
+xdsproxy export recordings/ -o parquet -w fleet
+
 # What a gateway serves, without its control plane
 xdsproxy export gw.xdsp -o bootstrap --client gw-0 -w gw.yaml
 envoy --mode validate -c gw.yaml
@@ -94,7 +102,7 @@ envoy --mode validate -c gw.yaml
 xdsproxy export gw.xdsp -o dir -w gw
 xdsproxy import gw -w edited.xdsp
 xdsproxy replay edited.xdsp -- envoy`,
-		ValidArgsFunction: completeSource,
+		ValidArgsFunction: completeSources,
 	}, func(cmd *cobra.Command, args []string) error {
 		if !cmd.Flags().Changed("output") && !x.Repairing {
 			form, err := export.FormOf(x.Path)
@@ -116,6 +124,10 @@ xdsproxy replay edited.xdsp -- envoy`,
 	cmd.Flags().BoolVar(&x.Pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names and addresses")
 	cmd.Flags().Var(settings.NewText(&x.KeyFile, "FILE"), "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
 	cmd.Flags().Var(settings.NewText(&x.Client, "CLIENT"), "client", "whose bootstrap: a node id, or a part of one that fits only one client")
+	x.Tables.Cluster = export.DefaultCluster
+	cmd.Flags().Var(settings.NewText(&x.Tables.Since, "WHEN"), "since", "of -o parquet: entries from then on: 2026-03-09T12:41Z, or 36h or 7d ago")
+	cmd.Flags().Var(settings.NewText(&x.Tables.Cluster, "NAME"), "cluster", "of -o parquet: the cluster of recordings whose path names none")
+	cmd.Flags().BoolVar(&x.Tables.Clear, "keep-secrets", false, "of -o parquet: export recordings with secrets in the clear as they are")
 	cmd.Flags().BoolVar(&x.Repairing, "repair", false, "copy what is readable, and leave out what is damaged")
 	a.useGroups(cmd, settings.GroupTypes)
 	return cmd

@@ -36,6 +36,12 @@ func (c *Console) Progress(verb, path string, far func() (read int64, entries ui
 	return p
 }
 
+// Of says how many bytes there are to read, where that is not the size of one file.
+func (p *Progress) Of(total int64) *Progress {
+	p.total = total
+	return p
+}
+
 // Advance is called once for each entry; the clock is asked now and then.
 func (p *Progress) Advance() {
 	if p.calls++; p.w == nil || p.calls%256 != 0 {

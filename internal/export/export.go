@@ -25,13 +25,14 @@ const (
 	formFolder    = "dir" // it can be edited
 	formPackets   = "pcapng"
 	formBootstrap = "bootstrap"
+	formTables    = "parquet" // of many recordings
 )
 
 // Forms are all that can be asked for. Behind the first are those of text, up to
 // formBootstrap.
 var Forms = []string{
 	FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formBootstrap,
-	string(convert.BinaryLog), formPackets, formFolder,
+	string(convert.BinaryLog), formPackets, formFolder, formTables,
 }
 
 // formsByEnding are those that the name of a file asks for.
@@ -78,9 +79,10 @@ type Export struct {
 	Repairing                bool
 	Pseudonymous             bool
 	KeyFile                  string
-	Embed                    bool         // the descriptors that are known, in a recording that is written
-	Client                   string       // whose bootstrap it is
-	Private                  Private      // not nil: names are hidden
+	Embed                    bool    // the descriptors that are known, in a recording that is written
+	Client                   string  // whose bootstrap it is
+	Private                  Private // not nil: names are hidden
+	Tables                   Tables
 	Inside                   bool         // a process that has other things to do
 	beside                   *notes.Notes // what people left beside the source
 	last                     session.Seq  // up to which it was read first: what still grows is not read further
@@ -89,6 +91,10 @@ type Export struct {
 // Run sorts out what was asked for.
 func (x *Export) Run(ctx context.Context, args []string) error {
 	switch {
+	case x.Form == formTables:
+		return x.columns(ctx, args)
+	case x.Tables.Since != "" || x.Tables.Clear || x.Tables.Cluster != "" && x.Tables.Cluster != DefaultCluster:
+		return console.Misused("--since, --cluster and --keep-secrets are about -o parquet")
 	case len(args) == 0:
 		return console.Misused("export needs a SOURCE")
 	case len(args) > 1:

@@ -79,7 +79,9 @@ func place(table, cluster, date string) string {
 type span struct{ first, last int64 }
 
 // partName is that of the files of a part.
-func partName(base string, s span) string { return fmt.Sprintf("%s.%d-%d%s", base, s.first, s.last, ending) }
+func partName(base string, s span) string {
+	return fmt.Sprintf("%s.%d-%d%s", base, s.first, s.last, ending)
+}
 
 // parsePart reads the name of a file of a part.
 func parsePart(name string) (base string, s span, is bool) {

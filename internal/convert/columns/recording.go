@@ -39,14 +39,14 @@ type export struct {
 	there   *there
 	checker *check.Checker
 
-	conns  conns
-	told   told
-	first  int64 // number of the first entry that is its own
-	last   int64 // of the last that was read, whether it is written or not
-	at     time.Time
-	cur    *writing
-	begun  bool // what stood there of the end of the recording is old
-	done   Done
+	conns conns
+	told  told
+	first int64 // number of the first entry that is its own
+	last  int64 // of the last that was read, whether it is written or not
+	at    time.Time
+	cur   *writing
+	begun bool // what stood there of the end of the recording is old
+	done  Done
 }
 
 // writing is a part that is being written.
