@@ -156,7 +156,7 @@ func TestNothingUnprintable(t *testing.T) {
 			forms = f.Value.(settings.Choice).Of
 		}
 		for _, form := range forms {
-			if slices.Contains([]string{"xdsp", "dir", "pcapng", "binarylog"}, form) {
+			if slices.Contains([]string{"xdsp", "dir", "pcapng", "binarylog", "parquet"}, form) {
 				continue // no text
 			}
 			ways := ways
@@ -180,6 +180,8 @@ func TestNothingUnprintable(t *testing.T) {
 			}
 		}
 	}
+	looksHarmless(t, []string{"export", "--color", "never", path, stories[0], "-o", "parquet", "-w", filepath.Join(t.TempDir(), "tables")}, "parquet")
+	looksHarmless(t, []string{"export", "--color", "never", path, "-o", "parquet", "-w", filepath.Join(t.TempDir(), xdstest.Nasty)}, "parquet")
 	folder := filepath.Join(t.TempDir(), "folder")
 	looksHarmless(t, []string{"export", "--color", "never", path, "-o", "dir", "-w", folder}, "dir")
 	read := 0

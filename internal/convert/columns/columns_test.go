@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
@@ -65,6 +67,7 @@ func exportFile(t *testing.T, d *Dir, path string, stop session.Seq) Done {
 
 func openDir(t *testing.T, root string, o Options) *Dir {
 	t.Helper()
+	o.quick = true
 	d, err := Open(root, o)
 	if err != nil {
 		t.Fatal(err)
@@ -169,6 +172,15 @@ func TestAllSessions(t *testing.T) {
 	closeDir(t, d)
 
 	entries := make(map[string]map[string]any)
+	for _, table := range Tables {
+		for _, row := range ask(t, root, "SELECT * FROM "+table) {
+			for name, v := range row {
+				if v == "" {
+					t.Fatalf("%s.%s is empty, and not null: %v", table, name, row)
+				}
+			}
+		}
+	}
 	for _, row := range ask(t, root, "SELECT * FROM entries") {
 		key := fmt.Sprintf("%v/%v", row["recording"], row["seq"])
 		if entries[key] != nil {
@@ -386,5 +398,66 @@ func compareClients(t *testing.T, root string, files []string) {
 	}
 	if len(got) > 0 {
 		t.Errorf("rows of nothing: %v", got)
+	}
+}
+
+// What is empty is null, whatever comes before and after it.
+func TestNulls(t *testing.T) {
+	for n := range 300 {
+		path := filepath.Join(t.TempDir(), "x")
+		w, err := newTable[entryRow](&Options{quick: true}, path, Entries, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := func(i int) bool { return (i*7919+n*104729)%5 == 0 || i >= n%20 && i < 2*(n%20) && n < 100 }
+		for i := range 150 {
+			r := entryRow{Seq: int64(i)}
+			if is(i) {
+				r.Version, r.Answers = "v", 7
+			}
+			if err := w.add(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.seal(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, _ := f.Stat()
+		p, err := parquet.OpenFile(f, info.Size())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, column := range []string{"version", "answers"} {
+			leaf, _ := p.Schema().Lookup(column)
+			pages := p.RowGroups()[0].ColumnChunks()[leaf.ColumnIndex].Pages()
+			row := 0
+			for {
+				page, err := pages.ReadPage()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				values := make([]parquet.Value, page.NumValues())
+				if n, err := page.Values().ReadValues(values); n != len(values) || err != nil && !errors.Is(err, io.EOF) {
+					t.Fatal(n, err)
+				}
+				for _, v := range values {
+					if v.IsNull() == is(row) {
+						t.Fatalf("pattern %d: %s of row %d is %v", n, column, row, v)
+					}
+					row++
+				}
+			}
+			if row != 150 {
+				t.Fatalf("%d rows", row)
+			}
+		}
+		f.Close()
 	}
 }

@@ -127,10 +127,10 @@ func (c *contents) add(d *Dir, at where, row resourceRow, body bodyRow) error {
 	if c.resources == nil {
 		var err error
 		meta := map[string]string{keyWrote: d.o.Program}
-		if c.resources, err = newTable[resourceRow](d.besideLocked(Resources), Resources, meta); err != nil {
+		if c.resources, err = newTable[resourceRow](&d.o, d.besideLocked(Resources), Resources, meta); err != nil {
 			return err
 		}
-		if c.bodies, err = newTable[bodyRow](d.besideLocked(Bodies), Bodies, meta); err != nil {
+		if c.bodies, err = newTable[bodyRow](&d.o, d.besideLocked(Bodies), Bodies, meta); err != nil {
 			return err
 		}
 		c.place = [2]string{at.of.Cluster, dateOf(at.time)}
@@ -175,7 +175,7 @@ func (c *contents) publish(d *Dir) error {
 		}
 		to := filepath.Join(d.root, place(t.table, c.place[0], c.place[1]), name)
 		if err = publish(t.from, to); err == nil {
-			err = settle(d.root, filepath.Dir(to))
+			err = d.o.settle(d.root, filepath.Dir(to))
 		}
 	}
 	return err

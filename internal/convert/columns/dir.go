@@ -27,6 +27,8 @@ type Options struct {
 	// PartBytes is how many bytes of values a part has at most; 192 MiB if 0.
 	PartBytes int64
 	Program   string
+
+	quick bool // nothing is brought to the disk: for tests
 }
 
 // Dir is a directory of tables that is being written. Export may be called by several

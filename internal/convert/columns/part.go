@@ -74,7 +74,7 @@ func (d *Dir) publishAll() error {
 			dirs = append(dirs, filepath.Dir(old))
 		}
 	}
-	if err := settle(d.root, dirs...); err != nil {
+	if err := d.o.settle(d.root, dirs...); err != nil {
 		return err
 	}
 	dirs = dirs[:0]
@@ -86,7 +86,7 @@ func (d *Dir) publishAll() error {
 			dirs = append(dirs, filepath.Dir(f[1]))
 		}
 	}
-	if err := settle(d.root, dirs...); err != nil {
+	if err := d.o.settle(d.root, dirs...); err != nil {
 		return err
 	}
 	dirs = dirs[:0]
@@ -96,7 +96,7 @@ func (d *Dir) publishAll() error {
 		}
 		dirs = append(dirs, filepath.Dir(p.entries[1]))
 	}
-	if err := settle(d.root, dirs...); err != nil {
+	if err := d.o.settle(d.root, dirs...); err != nil {
 		return err
 	}
 	clear(d.pending)

@@ -130,11 +130,11 @@ func (w *writing) bytes() int64 { return w.entries.total + w.acks.total + w.conn
 func (x *export) start(date string, first int64) (err error) {
 	w := &writing{date: date, span: span{first, first}}
 	meta := x.meta()
-	if w.entries, err = newTable[entryRow](x.d.beside(Entries), Entries, meta); err != nil {
+	if w.entries, err = newTable[entryRow](&x.d.o, x.d.beside(Entries), Entries, meta); err != nil {
 		return err
 	}
-	if w.acks, err = newTable[ackRow](x.d.beside(Acks), Acks, meta); err == nil {
-		w.connections, err = newTable[connectionRow](x.d.beside(Connections), Connections, meta)
+	if w.acks, err = newTable[ackRow](&x.d.o, x.d.beside(Acks), Acks, meta); err == nil {
+		w.connections, err = newTable[connectionRow](&x.d.o, x.d.beside(Connections), Connections, meta)
 	}
 	x.cur = w
 	return err
@@ -261,7 +261,7 @@ func (x *export) discard() {
 func one[T any, P row[T]](x *export, p *part, name, to string, rows []T) error {
 	meta := x.meta()
 	meta[keyFirst], meta[keyLast] = strconv.FormatInt(x.first, 10), strconv.FormatInt(x.last, 10)
-	t, err := newTable[T, P](x.d.beside(name), name, meta)
+	t, err := newTable[T, P](&x.d.o, x.d.beside(name), name, meta)
 	if err != nil {
 		return err
 	}

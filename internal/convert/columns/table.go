@@ -52,16 +52,17 @@ type table[T any, P row[T]] struct {
 	group int // bytes in the row group that is being written
 	count int64
 	total int64
+	quick bool
 	err   error
 }
 
 // newTable begins a file beside. What is in it counts once it was renamed.
-func newTable[T any, P row[T]](path, name string, meta map[string]string) (*table[T, P], error) {
+func newTable[T any, P row[T]](o *Options, path, name string, meta map[string]string) (*table[T, P], error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, unwritten(err)
 	}
-	t := &table[T, P]{path: path, f: f, w: bufio.NewWriterSize(f, 64<<10)}
+	t := &table[T, P]{path: path, f: f, quick: o.quick, w: bufio.NewWriterSize(f, 64<<10)}
 	options := []parquet.WriterOption{
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
 		parquet.DictionaryMaxBytes(maxDictionary),
@@ -102,8 +103,14 @@ func (t *table[T, P]) hand() error {
 	if t.err != nil || len(t.batch) == 0 {
 		return t.err
 	}
-	_, t.err = t.rows.Write(t.batch)
-	t.err = unwritten(t.err)
+	for i := range t.batch {
+		// One at a time: parquet-go 0.32 takes what is null in many for empty, where as
+		// many rows have a value as were null before (TestNulls).
+		if _, err := t.rows.Write(t.batch[i : i+1]); err != nil {
+			t.err = unwritten(err)
+			return t.err
+		}
+	}
 	t.group += t.held
 	clear(t.batch)
 	t.batch, t.held = t.batch[:0], 0
@@ -128,7 +135,7 @@ func (t *table[T, P]) seal() error {
 	if err == nil {
 		err = unwritten(t.w.Flush())
 	}
-	if err == nil {
+	if err == nil && !t.quick {
 		err = unwritten(t.f.Sync())
 	}
 	if closed := t.f.Close(); err == nil {
@@ -177,7 +184,10 @@ func publish(from, to string) error {
 
 // settle brings the names in directories to the disk, and those of their parents up
 // to the root.
-func settle(root string, dirs ...string) error {
+func (o *Options) settle(root string, dirs ...string) error {
+	if o.quick {
+		return nil
+	}
 	seen := map[string]bool{}
 	for _, dir := range dirs {
 		for !seen[dir] {
