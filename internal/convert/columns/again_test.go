@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -209,6 +210,8 @@ func TestSegments(t *testing.T) {
 	exportFile(t, d, path, first+21)
 	closeDir(t, d)
 	move(segments[0], aside)
+	const found = "SELECT rule, client, first_at, message, seqs FROM findings ORDER BY rule, client, first_at, message"
+	before := ask(t, cut, found)
 	d = openDir(t, cut, Options{})
 	done, err := d.Export(recordingOf(path), check.NewChecker(check.Options{}), walkFile(path, 0))
 	if err != nil {
@@ -218,10 +221,23 @@ func TestSegments(t *testing.T) {
 	if done.Missed != 0 {
 		t.Errorf("%d entries are missed", done.Missed)
 	}
+	after := ask(t, cut, found)
+	for _, f := range before {
+		if !slices.ContainsFunc(after, func(g map[string]any) bool { return fmt.Sprint(f) == fmt.Sprint(g) }) {
+			t.Errorf("a finding is gone: %v", f)
+		}
+	}
+	d = openDir(t, cut, Options{})
+	if _, err := d.Export(recordingOf(path), check.NewChecker(check.Options{}), walkFile(path, 0)); err != nil {
+		t.Fatal(err)
+	}
+	closeDir(t, d)
+	if again := ask(t, cut, found); fmt.Sprint(again) != fmt.Sprint(after) || len(before) == 0 {
+		t.Errorf("findings of the run after it: %v, not %v", again, after)
+	}
 	for _, sql := range []string{
 		"SELECT seq, time, kind, what, version, nonce, answers FROM entries ORDER BY seq",
 		"SELECT seq, time, verdict, response_seq, response_time, latency_us, version, client FROM acks ORDER BY seq",
-		"SELECT rule, client, type, names, first_at, message FROM findings ORDER BY rule, client, first_at",
 		"SELECT content FROM resources ORDER BY content",
 	} {
 		got, want := ask(t, cut, sql), ask(t, once, sql)
