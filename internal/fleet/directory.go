@@ -93,7 +93,7 @@ func (w *walk) entry(key, base string, depth int) error {
 	case !info.Mode().IsRegular():
 		return nil
 	}
-	if !w.yield(object{key: key, path: key, size: info.Size(), modified: info.ModTime()}, nil) {
+	if !w.yield(object{key: key, path: key, above: filepath.ToSlash(w.d.root), size: info.Size(), modified: info.ModTime()}, nil) {
 		return errStop
 	}
 	return nil

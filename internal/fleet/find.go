@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/fleet/ranges"
 )
 
 // Options say what is looked for. The zero value finds everything.
@@ -18,6 +20,8 @@ type Options struct {
 	Since, Until time.Time
 	// Tell is told what is left out and why; may be nil.
 	Tell func(format string, args ...any)
+
+	opened func(*ranges.File) // for tests
 }
 
 // maxFiles bounds the files whose names are in memory.
@@ -37,6 +41,7 @@ func (e *TooManyError) Hint() string { return "name a cluster, a date or a proxy
 type object struct {
 	key      string // as the place has it
 	path     string // relative to what was asked for
+	above    string // what that is
 	size     int64
 	modified time.Time
 }
@@ -73,7 +78,7 @@ func gather(source string, where place, objects iter.Seq2[object, error], o Opti
 		if err != nil {
 			return nil, err
 		}
-		n, is := parse(f.path)
+		n, is := parse(f.above, f.path)
 		if !is || o.skips(n.date) {
 			continue
 		}

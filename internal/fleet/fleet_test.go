@@ -248,14 +248,14 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		n, is := parse(s)
+		n, is := parse("", s)
 		if !is {
 			return
 		}
 		if n.recording == "" || n.proxy == "" || len(n.proxy) > maxName+4 || len(n.cluster) > maxName+4 || n.group == "" {
 			t.Fatalf("%q: %+v", s, n)
 		}
-		if again, _ := parse(s); again != n {
+		if again, _ := parse("", s); again != n {
 			t.Fatalf("%q: %+v, then %+v", s, n, again)
 		}
 	})

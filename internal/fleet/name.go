@@ -24,40 +24,59 @@ type name struct {
 	group          string    // equal for the segments of one recording
 }
 
-// parse reads a path with slashes, relative to what was asked for. It returns false
-// for what is no recording by its name.
+// parse reads a path with slashes, relative to what was asked for, and what is above
+// it, of which only pairs such as cluster=C count. It returns false for what is no
+// recording by its name.
 //
 // In an archive paths are cluster=C/date=YYYY-MM-DD/proxy=P/RECORDING.NNNNNN.xdsp,
 // with whatever before. Where there is no proxy=, the path itself tells the
 // recordings apart: a directory for each proxy, or a file.
-func parse(p string) (n name, ok bool) {
+func parse(above, p string) (n name, ok bool) {
 	dir, base := path.Split(p)
 	if !strings.HasSuffix(base, ending) || len(base) == len(ending) || strings.HasPrefix(base, ".") || len(p) > 8<<10 {
 		return n, false
 	}
 	n.recording, n.segment = splitSegment(strings.TrimSuffix(base, ending))
+	n.pairs(above)
 	var kept []string
 	for part := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
-		key, value, pair := strings.Cut(part, "=")
-		value = unescape(value)
-		switch {
-		case pair && key == "cluster" && value != "":
-			n.cluster = value
-		case pair && key == "proxy" && value != "":
-			n.proxy = value
-		case pair && key == "date":
-			if day, err := time.Parse(time.DateOnly, value); err == nil {
-				n.date = day
-				continue // segments of one recording are of several days
-			}
+		if !n.pair(part) { // segments of one recording are of several days
+			kept = append(kept, part)
 		}
-		kept = append(kept, part)
 	}
 	n.group = strings.Join(kept, "/") + "/" + n.recording
 	if n.proxy == "" {
 		n.proxy = strings.Trim(clip(n.group), "/")
 	}
 	return n, true
+}
+
+// pairs reads a path.
+func (n *name) pairs(dir string) {
+	for part := range strings.SplitSeq(dir, "/") {
+		n.pair(part)
+	}
+}
+
+// pair reads a part of a path, and says whether it is a day.
+func (n *name) pair(part string) (day bool) {
+	key, value, is := strings.Cut(part, "=")
+	if !is || value == "" {
+		return false
+	}
+	value = unescape(value)
+	switch key {
+	case "cluster":
+		n.cluster = value
+	case "proxy":
+		n.proxy = value
+	case "date":
+		if d, err := time.Parse(time.DateOnly, value); err == nil {
+			n.date = d
+			return true
+		}
+	}
+	return false
 }
 
 // splitSegment takes the number of a segment off a name.

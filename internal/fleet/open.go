@@ -8,10 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/objects"
 )
 
 // open says where a SOURCE is, and which files are there.
 func open(ctx context.Context, source string, o Options) (place, iter.Seq2[object, error], error) {
+	if objects.Is(source) {
+		return openStore(ctx, source, o)
+	}
 	info, err := os.Stat(source)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
@@ -23,9 +28,10 @@ func open(ctx context.Context, source string, o Options) (place, iter.Seq2[objec
 	// A single recording, of which the newest segment need not be there.
 	dir, base := filepath.Split(source)
 	d := directory{filepath.Clean(dir)}
+	above := filepath.ToSlash(dir)
 	if err == nil {
-		whole := object{key: base, path: base, size: info.Size(), modified: info.ModTime()}
-		n, is := parse(base)
+		whole := object{key: base, path: base, above: above, size: info.Size(), modified: info.ModTime()}
+		n, is := parse("", base)
 		if !is { // whatever it is called
 			whole.path += ending
 		}
@@ -39,12 +45,12 @@ func open(ctx context.Context, source string, o Options) (place, iter.Seq2[objec
 	}
 	var found []object
 	for _, e := range names {
-		n, is := parse(e.Name())
+		n, is := parse("", e.Name())
 		if !is || n.recording != strings.TrimSuffix(base, ending) {
 			continue
 		}
 		if info, err := os.Stat(d.source(e.Name())); err == nil && info.Mode().IsRegular() {
-			found = append(found, object{key: e.Name(), path: e.Name(), size: info.Size(), modified: info.ModTime()})
+			found = append(found, object{key: e.Name(), path: e.Name(), above: above, size: info.Size(), modified: info.ModTime()})
 		}
 	}
 	if len(found) == 0 {
