@@ -17,6 +17,9 @@ type Block struct {
 	// ManyStreams there are more than are listed, and none is.
 	Streams     []session.StreamID
 	ManyStreams bool
+	// Highest is the highest number of a stream of this and all earlier blocks; those
+	// with higher ones began later.
+	Highest session.StreamID
 	// Labels are those that Options.Labels gave. If ManyLabels there are
 	// more than are listed, and none is.
 	Labels     []string
@@ -26,7 +29,7 @@ type Block struct {
 func blockOf(h *format.BlockHeader) *Block {
 	b := &Block{
 		First: h.First, Last: h.Last, From: time.Unix(0, h.Min).UTC(), To: time.Unix(0, h.Max).UTC(),
-		Entries: h.Entries, Messages: h.Messages, Gaps: h.Gaps, ManyStreams: h.ManyStreams,
+		Entries: h.Entries, Messages: h.Messages, Gaps: h.Gaps, ManyStreams: h.ManyStreams, Highest: session.StreamID(h.Stream),
 		Labels: h.Labels, ManyLabels: h.ManyLabels,
 	}
 	for _, s := range h.Streams {

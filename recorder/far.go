@@ -161,6 +161,17 @@ func (f *farFamily) open(p *Part) (*Reader, error) {
 // from an earlier segment; 0 if it is no segment.
 func (r *Reader) Begins() session.Seq { return r.header.First }
 
+// Alone says whether this file can be understood without earlier ones: it is the
+// first, or repeats entries of them.
+func (r *Reader) Alone() bool {
+	src, is := r.src.(*fileSource)
+	if !is || r.header.Segment <= 1 {
+		return r.header.Segment <= 1
+	}
+	_, h, err := headerAt(src, r.first)
+	return err == nil && h.Carried
+}
+
 // Park lets go of all memory and files that can be had again: the next call of
 // Next reads the block that is being given once more, without what of it was
 // given. It has an effect on Bytes that are a Parker, and where nothing is read

@@ -81,7 +81,7 @@ const patience = 2 * time.Second
 func (a *cli) proposed(name, prefix string, ask func(ctx context.Context, src *input.Source, meet func(string))) []string {
 	quiet := *a
 	quiet.stderr, quiet.config.Quiet = io.Discard, true
-	if _, distant := input.ViewerAddr(name); distant || name == "-" {
+	if _, distant := input.ViewerAddr(name); distant || name == "-" || input.IsURL(name) {
 		return nil
 	}
 	src, err := quiet.opener().Open(name)

@@ -119,11 +119,11 @@ func (a *cli) screenOf(src *input.Source) tui.Source {
 	}
 	live := false // scripts are not
 	if src.File {
-		facts, err := recorder.Inspect(src.Name)
+		facts, err := src.Inspect()
 		live = err == nil && !facts.Complete
 	}
 	var file *notes.File
-	if src.File || src.Script {
+	if (src.File || src.Script) && !src.IsFar() {
 		file = notes.NewFile(src.Name, src.Began())
 	}
 	return tui.Source{
@@ -136,7 +136,7 @@ func (a *cli) screenOf(src *input.Source) tui.Source {
 			}
 			return again, nil
 		},
-		Facts:  func() (recorder.Facts, error) { return recorder.Inspect(src.Name) },
+		Facts:  func() (recorder.Facts, error) { return src.Inspect() },
 		Export: a.exporter(src.Name),
 		Notes:  file,
 	}

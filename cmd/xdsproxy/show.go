@@ -94,6 +94,19 @@ func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *i
 			a.say("%s is not built in: with --descriptors FILE it has the names of its fields", render.Safe(missing))
 		}
 	}()
+	narrowed, err := src.Aim(of.Spans)
+	if err != nil {
+		return 0, err
+	}
+	if narrowed {
+		defer func() {
+			if matches == 0 && err != nil && !of.Done() { // what explains what is missing may be in another segment
+				if err = src.Whole(); err == nil {
+					matches, err = a.show(ctx, src, q, of.Anew(), write)
+				}
+			}
+		}()
+	}
 	err = q.In(ctx, src, spans, func(e *session.Entry, c *check.Change, is bool) error {
 		done.Advance()
 		if selected := all || of.Meet(e); selected && is {

@@ -15,7 +15,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/fold"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -136,7 +135,7 @@ func (a *cli) watch(ctx context.Context, src *input.Source, wanted *input.Query,
 // still grows it would stand still.
 func (a *cli) searching(src *input.Source, q *input.Query) *console.Progress {
 	if src.File && !q.Empty() && console.IsTerminal(a.stderr) {
-		if facts, err := recorder.Inspect(src.Name); err == nil && facts.Complete {
+		if facts, err := src.Inspect(); err == nil && facts.Complete {
 			return a.opener().Reading(src)
 		}
 	}

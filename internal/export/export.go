@@ -150,7 +150,7 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 		return console.Misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.Form).
 			Hint("write it to a file first")
 	}
-	if _, live := input.ViewerAddr(x.Name); x.Name != "-" && !live { // it is opened several times: the newest must stay the same
+	if _, live := input.ViewerAddr(x.Name); x.Name != "-" && !live && !input.IsURL(x.Name) && !input.IsMany(x.Name) { // it is opened several times: the newest must stay the same
 		name, err := input.Path(x.Name)
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ func (r *Report) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, live := input.ViewerAddr(r.Name); !live {
+	if _, live := input.ViewerAddr(r.Name); !live && !input.IsURL(r.Name) {
 		if r.Name, err = input.Path(r.Name); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/fleet/ranges"
@@ -19,9 +20,8 @@ import (
 type bucket struct {
 	store objects.Store
 	// late tells, once until something came, that the store keeps us waiting.
-	late *late
-	// count is told of every object that is opened; nil: nobody counts. For tests.
-	opened func(*ranges.File)
+	late            *late
+	requests, bytes atomic.Int64 // for contents; listings are not counted
 }
 
 func (b *bucket) source(key string) string { return b.store.URL(key) }
@@ -35,17 +35,16 @@ const (
 )
 
 func (b *bucket) open(ctx context.Context, key string) (recorder.Bytes, error) {
+	b.requests.Add(1)
 	c, err := b.store.Open(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	f := ranges.New(ctx, c, c.Object().Size, c.Close, ranges.Options{
 		Temporary: objects.Temporary, Tries: readTries,
-		Wait: func(why error) { b.late.tell(b.store.URL(key), why) },
+		Wait:  func(why error) { b.late.tell(b.store.URL(key), why) },
+		Count: func(n int) { b.requests.Add(1); b.bytes.Add(int64(n)) },
 	})
-	if b.opened != nil {
-		b.opened(f)
-	}
 	return f, nil
 }
 
@@ -72,7 +71,7 @@ func openStore(ctx context.Context, source string, o Options) (place, iter.Seq2[
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &bucket{store: store, late: &late{say: o.Tell}, opened: o.opened}
+	b := &bucket{store: store, late: &late{say: o.Tell}}
 	if key == "" || strings.HasSuffix(key, "/") {
 		return b, b.list(ctx, key, o), nil
 	}

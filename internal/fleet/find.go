@@ -8,8 +8,6 @@ import (
 	"path"
 	"slices"
 	"time"
-
-	"github.com/xdsproxy/xdsproxy/internal/fleet/ranges"
 )
 
 // Options say what is looked for. The zero value finds everything.
@@ -20,8 +18,6 @@ type Options struct {
 	Since, Until time.Time
 	// Tell is told what is left out and why; may be nil.
 	Tell func(format string, args ...any)
-
-	opened func(*ranges.File) // for tests
 }
 
 // maxFiles bounds the files whose names are in memory.

@@ -55,6 +55,15 @@ func (r *Recording) Open(ctx context.Context, tell func(format string, args ...a
 	})
 }
 
+// Fetched is how many requests were made for the contents of this recording and
+// those that were found with it, and how many bytes came; 0 for what is here.
+func (r *Recording) Fetched() (requests, bytes int64) {
+	if b, is := r.place.(*bucket); is {
+		return b.requests.Load(), b.bytes.Load()
+	}
+	return 0, 0
+}
+
 func (r *Recording) recorderParts(ctx context.Context) []recorder.Part {
 	out := make([]recorder.Part, len(r.parts))
 	for i := range r.parts {

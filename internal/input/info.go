@@ -26,7 +26,7 @@ func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.O
 	headers := (src.File || src.Viewer != nil) && !all
 	switch {
 	case headers && src.File:
-		facts, err = recorder.Inspect(src.Name)
+		facts, err = src.Inspect()
 		headers = err == nil && facts.MessageBytes > readAll
 	case headers:
 		facts = src.All()

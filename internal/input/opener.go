@@ -35,6 +35,9 @@ func (o *Opener) Open(name string) (*Source, error) {
 
 func (o *Opener) open(name string) (*Source, error) {
 	asked := name
+	if IsURL(name) || isDir(name) {
+		return o.openFleet(name)
+	}
 	if name == "-" {
 		if console.IsTerminal(o.Stdin) {
 			return nil, terminalInput()
@@ -65,6 +68,11 @@ func (o *Opener) open(name string) (*Source, error) {
 		return o.openPipe(name, &namedPipe{name: name})
 	}
 	r, err := recorder.Open(name)
+	if err != nil && noSuchFile(err) {
+		if src, joined := o.openFleet(name); joined == nil { // its segments are there
+			return src, nil
+		}
+	}
 	if err != nil {
 		return nil, Unreadable(err)
 	}
@@ -76,6 +84,12 @@ func (o *Opener) open(name string) (*Source, error) {
 func Path(name string) (string, error) {
 	if _, is := ViewerAddr(name); is {
 		return "", console.Misused("%q is a running proxy, and a file is wanted", name)
+	}
+	if IsURL(name) {
+		return "", console.Misused("%q is a URL, and a file is wanted", name).Hint("copy it here first")
+	}
+	if isDir(name) {
+		return "", console.Misused("%q is a directory, and a file is wanted", name)
 	}
 	if name != "" && name != Last {
 		return name, nil

@@ -32,6 +32,11 @@ func (s *Selection) Add(arg string) error {
 	return nil
 }
 
+// Anew is the same selection before anything has come of it.
+func (s *Selection) Anew() *Selection {
+	return &Selection{Spans: s.Spans, came: make([]bool, len(s.Spans))}
+}
+
 // Meet takes the next entry and says whether it was asked for.
 func (s *Selection) Meet(e *session.Entry) bool {
 	if s.Seen.First == 0 {

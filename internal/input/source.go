@@ -40,6 +40,8 @@ type Source struct {
 	tell  func(format string, args ...any)
 	notes *notes.Notes
 
+	far *far // it lies elsewhere; nil for a file
+
 	following bool
 	held      *session.Entry // read, but not yet given
 }
@@ -73,7 +75,7 @@ func (s *Source) All() recorder.Facts {
 	case s.Viewer != nil:
 		return s.Viewer.Info().Facts
 	case s.File:
-		if all, err := recorder.Inspect(s.Name); err == nil || Damaged(err) {
+		if all, err := s.Inspect(); err == nil || Damaged(err) {
 			return all
 		}
 	}
@@ -134,7 +136,7 @@ func Describe(types *descriptors.Types, name string, facts recorder.Facts, tell 
 // Began is when a recording began, by which notes beside it are known to be its
 // own; zero if nothing says so.
 func (s *Source) Began() time.Time {
-	if !s.File {
+	if !s.File || s.far != nil {
 		return time.Time{}
 	}
 	facts, _ := recorder.Inspect(s.Name) // of a damaged one this is known, too
@@ -148,7 +150,7 @@ func (s *Source) Notes() *notes.Notes {
 		return s.notes
 	}
 	s.notes = notes.New(time.Time{})
-	if !s.File && !s.Script {
+	if !s.File && !s.Script || s.far != nil {
 		return s.notes
 	}
 	read, err := notes.Read(s.Name, s.Began())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -20,7 +19,10 @@ func Unreadable(err error) error {
 		version *recorder.VersionError
 		format  *recorder.FormatError
 	)
-	f := &console.Failure{Err: err, Code: console.ExitFailed}
+	if console.Said(err) {
+		return err
+	}
+	f := hinted(&console.Failure{Err: err, Code: console.ExitFailed}, err)
 	if _, is := errors.AsType[*serve.Error](err); is {
 		return unseen(err)
 	}
@@ -32,7 +34,7 @@ func Unreadable(err error) error {
 		if damage.AfterSeq > 0 {
 			f.Hint("entries up to %d are readable", damage.AfterSeq)
 		}
-		if damage.Path != "" {
+		if damage.Path != "" && !IsURL(damage.Path) {
 			f.Hint("write a clean copy with: %s", RepairCommand(damage.Path))
 		}
 	case errors.As(err, &version):
@@ -40,7 +42,7 @@ func Unreadable(err error) error {
 		f.Hint("read it with the version of xdsproxy that wrote it, or a newer one")
 	case errors.As(err, &format):
 		f.Hint("recordings are files that xdsproxy run or xdsproxy demo wrote; xdsproxy import makes one of a capture, a log or a dump")
-	case errors.Is(err, fs.ErrNotExist):
+	case noSuchFile(err):
 		f.Hint("%s is the newest recording; xdsproxy config says where recordings are kept", Last)
 	}
 	return f

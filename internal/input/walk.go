@@ -83,6 +83,7 @@ type walker struct {
 	visit   Visit
 	at      session.Seq // of the entry that was visited last
 	until   session.Seq // what is looked for now is not after it
+	aim     *aimed      // of which entries the beginnings count; nil: of all
 }
 
 // restrict leaves blocks out, but for what says that the search is over.
@@ -92,8 +93,16 @@ func (w *walker) restrict() {
 	}
 }
 
-func (w *walker) walk(ctx context.Context, spans []filter.Span) error {
-	if err := w.step(ctx); err != nil {
+func (w *walker) walk(ctx context.Context, spans []filter.Span) (err error) {
+	if len(spans) > 0 {
+		if w.aim, err = w.aimAt(ctx, spans[0]); err != nil {
+			return err
+		}
+	}
+	if w.aim == nil {
+		err = w.step(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	for _, s := range spans {
@@ -152,7 +161,8 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 		if b.ManyLabels {
 			unlabelled++
 		}
-		if slices.Contains(b.Labels, store.Begins) || b.ManyLabels && unlabelled <= maxUnlabelled {
+		begins := slices.Contains(b.Labels, store.Begins) || b.ManyLabels && unlabelled <= maxUnlabelled
+		if begins && (w.aim == nil || w.aim.wants(b)) {
 			return true
 		}
 		there = b.Last >= to
@@ -172,6 +182,9 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 			return nil
 		case err != nil:
 			return Unreadable(err)
+		}
+		if w.aim != nil {
+			w.aim.see(&e)
 		}
 		if err := w.take(&e); err != nil {
 			return err
@@ -199,7 +212,7 @@ func (s *Source) find(ctx context.Context, t time.Time) (session.Seq, bool, erro
 	}
 	if !there {
 		facts := s.Facts()
-		if all, err := recorder.Inspect(s.Name); err == nil {
+		if all, err := s.Inspect(); err == nil {
 			facts = all
 		}
 		seq = facts.LastSeq + 1

@@ -149,7 +149,7 @@ func (r *Replay) plan(ctx context.Context) (plan *replay.Plan, damage, err error
 	defer src.Close()
 	var again func() (*recorder.Reader, error)
 	if src.File {
-		again = func() (*recorder.Reader, error) { return recorder.Open(src.Name) }
+		again = src.Again
 	}
 	src.Follow(false)
 	src.Pieces()

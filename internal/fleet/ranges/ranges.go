@@ -34,6 +34,8 @@ type Options struct {
 	Pause, Slow time.Duration
 	// Tries is how often a request is tried; 5 if 0.
 	Tries int
+	// Count is told how many bytes a request gave; may be nil.
+	Count func(n int)
 }
 
 // File is an object that is read. It does not change its size.
@@ -220,6 +222,9 @@ func (f *File) request(b []byte, at int64) error {
 	f.requests++
 	n, err := f.src.ReadAt(b, at)
 	f.fetched += int64(n)
+	if f.o.Count != nil {
+		f.o.Count(n)
+	}
 	switch {
 	case n == len(b):
 		return nil

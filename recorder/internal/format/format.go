@@ -55,7 +55,7 @@ const (
 
 	// BlockTarget is where a block is cut. A single larger entry has a block
 	// of its own.
-	BlockTarget = 4 << 20
+	BlockTarget = 512 << 10
 	MaxBlock    = maxEntry + BlockTarget
 
 	// CompressSlack is the part that what cannot be compressed may grow by.
