@@ -20,6 +20,8 @@ type Finding struct {
 	// Cause is a number that findings of other clients have, too, if their cause
 	// is the same: see Fold. 0 stands for a cause that nobody has numbered.
 	Cause int
+	// Common is equal where Cause is, and in what other Checkers have found, too.
+	Common string
 	// Clients are all that it was proved on, Client first, if Fold has found
 	// several; MoreClients says that these are not all.
 	Clients     []string

@@ -63,7 +63,7 @@ func (c *causes) join(f *Finding, key string) {
 		put(&c.known, key, k)
 	}
 	k.findings++
-	f.Cause = k.number
+	f.Cause, f.Common = k.number, key
 }
 
 // leave is called when a finding is of another cause, for which join is called next.

@@ -52,6 +52,7 @@ var allowed = map[string][]string{
 	"internal/store":     {"session", "internal/xds", "recorder", "decode", "check"},
 	"internal/input":     {"session", "proxy", "internal/notes", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve", "internal/fleet", "internal/objects"},
 	"internal/export":    {"session", "internal/nearest", "internal/notes", "internal/build", "internal/console", "internal/heap", "internal/store", "internal/input", "recorder", "decode", "check", "internal/render", "internal/engine", "internal/convert", "internal/convert/columns", "internal/fleet", "internal/configdump", "internal/report", "internal/pseudonym", "replay"},
+	"internal/across":    {"session", "internal/console", "internal/fleet", "internal/input", "recorder", "check", "internal/render"},
 	"internal/playback":  {"session", "internal/xds", "internal/nearest", "proxy", "internal/build", "internal/console", "internal/store", "internal/input", "internal/configdump", "internal/compare", "internal/export", "internal/engine", "recorder", "check", "internal/render", "replay", "replay/server", "replay/client", "replay/bisect", "replay/fault", "replay/shadow"},
 	"internal/mcp":       {"internal/nearest", "internal/console", "internal/render"},
 	"internal/compare":   {"session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
@@ -102,7 +103,7 @@ var allowed = map[string][]string{
 	"internal/bait":            {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/pushes", "internal/render/push", "internal/render/foreign",
-		"internal/app", "internal/settings", "internal/wrap", "internal/mcp", "internal/notes", "internal/fold",
+		"internal/across", "internal/fleet", "internal/app", "internal/settings", "internal/wrap", "internal/mcp", "internal/notes", "internal/fold",
 		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "internal/csds", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/across"
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
@@ -72,6 +73,8 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		switch {
 		case zip != "" && len(args) > 1:
 			return misused("--report is about one SOURCE, but got %d", len(args))
+		case zip != "" && input.IsMany(args[0]):
+			return misused("--report is about one recording").Hint("xdsproxy info %s lists them", shellWord(args[0]))
 		case zip != "" && (args[0] == "-" || input.IsNamedPipe(args[0])):
 			return misused("what comes through a pipe can be read only once, and --report reads it several times").Hint("write it to a file first")
 		}
@@ -90,8 +93,14 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 			if len(parts) > 1 && len(names) == 1 {
 				label = names[0]
 			}
-			if err := a.judge(cmd.Context(), names, label, options, report); err != nil {
-				if !input.Damaged(err) {
+			judge := a.judge
+			if input.IsMany(names[0]) {
+				judge = func(ctx context.Context, names []string, _ string, o check.Options, report *render.Report) error {
+					return a.judgeMany(ctx, names[0], o, report, strict)
+				}
+			}
+			if err := judge(cmd.Context(), names, label, options, report); err != nil {
+				if !input.Damaged(err) && !across.Incomplete(err) {
 					return err
 				}
 				damage = err // what could be read was judged

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/input"
+)
 
 func newInfo(a *cli) *cobra.Command {
 	output, all, strict := "text", false, false
@@ -31,6 +35,12 @@ xdsproxy info session.xdsp -o json`,
 		name, err := oneSource(args)
 		if err != nil {
 			return err
+		}
+		if input.IsMany(name) {
+			if all {
+				return misused("--all is about one recording").Hint("xdsproxy check %s reads all of all", shellWord(name))
+			}
+			return a.infoOfMany(cmd.Context(), name, output, strict)
 		}
 		src, err := a.opener().Open(name)
 		if err != nil {

@@ -53,6 +53,12 @@ xdsproxy status session.xdsp --at 4107`,
 		if err != nil {
 			return err
 		}
+		if input.IsMany(name) {
+			if at != 0 {
+				return misused("--at counts the entries of one recording").Hint("xdsproxy info %s lists them", shellWord(name))
+			}
+			return a.statusOfMany(cmd.Context(), name, output)
+		}
 		status, stand, damage := a.status(cmd.Context(), name, session.Seq(at))
 		if status == nil {
 			return damage

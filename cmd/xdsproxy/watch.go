@@ -75,6 +75,9 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		if err != nil {
 			return err
 		}
+		if len(args) == 1 && input.IsMany(args[0]) {
+			return a.watchMany(cmd.Context(), args[0], text, output, !noCheck)
+		}
 		src, ctx, done, err := a.watched(cmd.Context(), args)
 		if err != nil {
 			return err
@@ -146,6 +149,8 @@ func (a *cli) searching(src *input.Source, q *input.Query) *console.Progress {
 type printer struct {
 	w      io.Writer
 	table  *render.Table // to which every entry must be shown, printed or not
+	proxy  string        // of a fleet: whose entries they are, and in which recording
+	source string
 	jsonl  bool
 	titled bool
 	// explained says that the legend was printed.
@@ -193,7 +198,9 @@ func (p *printer) print(e *session.Entry, c *check.Change) error {
 		return err
 	}
 	if p.jsonl {
-		return p.object(render.NewObject(e, c))
+		o := render.NewObject(e, c)
+		o.Proxy, o.Source = p.proxy, p.source
+		return p.object(o)
 	}
 	line := p.table.Line(e, c)
 	if line == "" && len(c.Findings) == 0 {

@@ -44,7 +44,14 @@ func (p *Progress) Of(total int64) *Progress {
 
 // Advance is called once for each entry; the clock is asked now and then.
 func (p *Progress) Advance() {
-	if p.calls++; p.w == nil || p.calls%256 != 0 {
+	if p.calls++; p.calls%256 == 0 {
+		p.Look()
+	}
+}
+
+// Look is called now and then; it asks the clock.
+func (p *Progress) Look() {
+	if p.w == nil {
 		return
 	}
 	now := time.Now()

@@ -12,9 +12,9 @@ import (
 
 // Options say what is looked for. The zero value finds everything.
 type Options struct {
-	// Since and Until leave out files of which the path says that they were begun
-	// on another day; zero: no limit. A recording may reach into the next day, so
-	// that one day before Since is kept.
+	// Since and Until leave out segments by the days that their paths name: those
+	// that begin after Until, and those before one that begins before Since. Zero: no
+	// limit.
 	Since, Until time.Time
 	// Tell is told what is left out and why; may be nil.
 	Tell func(format string, args ...any)
@@ -104,8 +104,7 @@ func (o *Options) skips(day time.Time) bool {
 	if day.IsZero() {
 		return false
 	}
-	return !o.Since.IsZero() && day.Before(o.Since.UTC().Truncate(24*time.Hour).Add(-24*time.Hour)) ||
-		!o.Until.IsZero() && day.After(o.Until.UTC())
+	return !o.Until.IsZero() && day.After(o.Until.UTC())
 }
 
 // settle puts the segments into order, each once. The one without a number is the
@@ -123,6 +122,12 @@ func (r *Recording) settle(o Options) {
 			continue
 		}
 		kept = append(kept, p)
+	}
+	if !o.Since.IsZero() {
+		since := o.Since.UTC().Truncate(24 * time.Hour)
+		for len(kept) > 1 && !kept[1].day.IsZero() && kept[1].day.Before(since) {
+			kept = kept[1:]
+		}
 	}
 	r.parts, r.Segments = kept, len(kept)
 	for _, p := range kept {

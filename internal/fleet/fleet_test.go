@@ -168,8 +168,15 @@ func TestDirectory(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if n := len(all(t, filepath.Join(root, "cluster=a%2Fb"), Options{Since: day.Add(72 * time.Hour)})); n != 0 {
-		t.Errorf("%d recordings of days that are not wanted", n)
+	for _, r := range all(t, filepath.Join(root, "cluster=a%2Fb"), Options{Since: day.Add(24 * time.Hour)}) {
+		reader, err := r.Open(t.Context(), nil)
+		got := seqs(t, reader, err)
+		switch {
+		case r.Cluster != "a/b" || got[len(got)-1] != 60 && got[len(got)-1] != 5:
+			t.Errorf("%+v: %v", r, got)
+		case len(got) > 50, r.Segments > 1 && r.First.Day() < 16: // what is of another day is not there
+			t.Errorf("%d entries, and the first is of day %d", len(got), r.First.Day())
+		}
 	}
 
 	ctx, stop := context.WithCancel(t.Context())

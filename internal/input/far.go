@@ -40,7 +40,7 @@ func isDir(path string) bool {
 // names. There is at least one, or an error.
 func (o *Opener) Recordings(ctx context.Context, name string, of fleet.Options) ([]*fleet.Recording, error) {
 	if of.Tell == nil {
-		of.Tell = o.Warn
+		of.Tell = o.warn
 	}
 	var out []*fleet.Recording
 	for r, err := range fleet.Recordings(ctx, name, of) {
@@ -88,9 +88,19 @@ func Several(name string, all []*fleet.Recording) error {
 	return f
 }
 
+// OpenToPark opens a recording of a fleet as it is now, so that Park lets go of all
+// files and memory that can be had again.
+func (o *Opener) OpenToPark(ctx context.Context, r *fleet.Recording) (src *Source, err error) {
+	src = &Source{Name: r.Source, File: true, types: o.Types, tell: o.warn, far: &far{rec: r, ctx: ctx, tell: o.warn}}
+	if src.Reader, err = src.far.open(); err != nil {
+		return nil, Unreadable(err)
+	}
+	return src, nil
+}
+
 // OpenRecording opens a recording of a fleet.
 func (o *Opener) OpenRecording(ctx context.Context, r *fleet.Recording) (*Source, error) {
-	src := &Source{Name: r.Source, File: true, types: o.Types, tell: o.Warn}
+	src := &Source{Name: r.Source, File: true, types: o.Types, tell: o.warn}
 	if info, err := os.Stat(r.Source); !objects.Is(r.Source) && err == nil && info.Mode().IsRegular() {
 		src.Reader, err = recorder.Open(r.Source)
 		if err != nil {
@@ -98,13 +108,7 @@ func (o *Opener) OpenRecording(ctx context.Context, r *fleet.Recording) (*Source
 		}
 		return src, nil
 	}
-	src.far = &far{rec: r, ctx: ctx, tell: o.Warn}
-	reader, err := src.far.open()
-	if err != nil {
-		return nil, Unreadable(err)
-	}
-	src.Reader = reader
-	return src, nil
+	return o.OpenToPark(ctx, r)
 }
 
 // far is a recording that lies elsewhere, or whose segments do not lie beside each
@@ -226,6 +230,12 @@ func hinted(f *console.Failure, err error) *console.Failure {
 		f.Hint("%s", wrong.Hint())
 	}
 	return f
+}
+
+// Vanished says whether an error is that something is not there any more, or not what
+// it was when it was opened.
+func Vanished(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, objects.ErrNoBucket) || errors.Is(err, objects.ErrChanged)
 }
 
 // noSuchFile says whether an error is that a file is not there, and no store is

@@ -62,7 +62,7 @@ func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.O
 	if err != nil && !facts.Damaged {
 		return nil, err
 	}
-	i := infoOf(src.Name, facts)
+	i := InfoOf(src.Name, facts)
 	if src.Viewer != nil {
 		i.Live, i.Recording = true, facts.Path
 		forgotten = src.Viewer.Info().PastForgotten
@@ -80,7 +80,8 @@ func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.O
 // maxClients bounds the node ids that are told apart.
 const maxClients = 1 << 20
 
-func infoOf(name string, f recorder.Facts) *render.Info {
+// InfoOf is the machine-readable form of facts.
+func InfoOf(name string, f recorder.Facts) *render.Info {
 	return &render.Info{
 		Schema: render.Schema, Format: "xdsp", Version: f.Version, Complete: f.Complete, Damaged: f.Damaged,
 		Entries: f.Entries, Messages: f.Messages, Streams: f.Streams, Connections: f.Connections,

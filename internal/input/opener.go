@@ -21,6 +21,17 @@ type Opener struct {
 	// Types are message types beside the linked ones: those that are in what is
 	// opened come in addition, when it is read. May be nil.
 	Types *descriptors.Types
+	// Tells is told what is to be said beside the work; Warn if nil.
+	Tells func(format string, args ...any)
+}
+
+// warn says something that does not stop the work.
+func (o *Opener) warn(format string, args ...any) {
+	if o.Tells != nil {
+		o.Tells(format, args...)
+		return
+	}
+	o.Warn(format, args...)
 }
 
 // Open opens a SOURCE; "" is the running proxy of this user, else @last, which is
@@ -28,7 +39,7 @@ type Opener struct {
 func (o *Opener) Open(name string) (*Source, error) {
 	src, err := o.open(name)
 	if err == nil {
-		src.types, src.tell = o.Types, o.Warn
+		src.types, src.tell = o.Types, o.warn
 	}
 	return src, err
 }

@@ -66,6 +66,35 @@ func (q *Query) In(ctx context.Context, src *Source, spans []filter.Span, v func
 	})
 }
 
+// All visits all entries of a source that may be wanted.
+func (q *Query) All(ctx context.Context, src *Source, v func(e *session.Entry, c *check.Change, wanted bool) error) error {
+	return q.In(ctx, src, filter.Everything(), v)
+}
+
+// Between is the time within which all wanted entries are, where the filter says so
+// by itself; zero: it does not. What counts from the beginning or the end of a
+// recording says nothing before that is open.
+func (q *Query) Between() (since, until time.Time) {
+	const year = 365 * 24 * time.Hour
+	bounds := func(anchor time.Time) []filter.Span {
+		q.Begin(anchor, anchor)
+		spans, _ := q.Spans(func(t time.Time) (session.Seq, bool, error) { return session.Seq(max(1, t.Unix())), true, nil })
+		return spans
+	}
+	spans := bounds(time.Unix(1_000_000_000, 0))
+	if len(spans) == 0 || !slices.Equal(spans, bounds(time.Unix(1_000_000_000, 0).Add(10*year))) {
+		return since, until
+	}
+	early := session.Seq(10 * year / time.Second) // who names numbers of entries names lower ones
+	if first := spans[0].First; first > early {
+		since = time.Unix(int64(first), 0)
+	}
+	if last := spans[len(spans)-1].Last; last != filter.NoLimit && last > early {
+		until = time.Unix(int64(last)+1, 0)
+	}
+	return since, until
+}
+
 // Asker says of each entry, in order, whether it is wanted.
 func (q *Query) Asker() func(e *session.Entry, c *check.Change) bool {
 	row := &filter.Row{}

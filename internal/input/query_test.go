@@ -297,3 +297,34 @@ func TestQueryGoesStraight(t *testing.T) {
 		t.Errorf("the end of the recording is %q", lines)
 	}
 }
+
+// A filter says by itself between which times its entries are, where it does.
+func TestBetween(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                           " ",
+		"kind:nack":                  " ",
+		"since:2026-11-26T10:00:00Z": "2026-11-26T10:00:00Z ",
+		"at:2026-11-26T10:00:00Z..2026-11-27T00:00:00Z": "2026-11-26T10:00:00Z 2026-11-27T00:00:00Z",
+		"since:12:41":                         " ",
+		"seq:4..9":                            " ",
+		"seq:4..9 since:2026-11-26T10:00:00Z": " ",
+	} {
+		q, err := ParseQuery(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		since, until := q.Between()
+		got := ""
+		if !since.IsZero() {
+			got = since.UTC().Format(time.RFC3339)
+		}
+		got += " "
+		if !until.IsZero() {
+			got += until.UTC().Add(-time.Second).Format(time.RFC3339)
+		}
+		if got != want {
+			t.Errorf("%s: %q, not %q", text, got, want)
+		}
+	}
+}

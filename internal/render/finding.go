@@ -37,8 +37,10 @@ type Finding struct {
 	// that of LastSeq.
 	Lines    []int `json:"lines,omitempty"`
 	LastLine int   `json:"last_line,omitempty"`
-	// Source is where it was found, if several were checked.
-	Source string `json:"source,omitempty"`
+	// Source is where it was found, if several were checked: of what many proxies
+	// have, where it was found first. Proxies are all of them.
+	Source  string   `json:"source,omitempty"`
+	Proxies []string `json:"proxies,omitempty"`
 }
 
 // NewFinding makes the machine-readable form.
@@ -91,6 +93,9 @@ type Summary struct {
 	// PastForgotten is how often something that was over was forgotten, and
 	// not judged for that.
 	PastForgotten uint64 `json:"past_forgotten"`
+	// Recordings are how many of a fleet were judged, and Unread how many were not.
+	Recordings int `json:"recordings,omitempty"`
+	Unread     int `json:"unread,omitempty"`
 }
 
 // NewReport returns a report of nothing.

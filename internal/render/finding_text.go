@@ -99,6 +99,9 @@ func (f *Finding) text(w *strings.Builder, s Style, columns int) {
 	if len(f.Clients) > 0 {
 		paragraph(plain, Safe(SomeOf(f.Clients, 8)))
 	}
+	if len(f.Proxies) > 1 {
+		paragraph(plain, Safe(f.OnProxies(8)))
+	}
 	fault := "the " + f.Fault
 	if f.Fault == string(check.ConfigFault) {
 		fault = faultWords(check.ConfigFault)
@@ -120,6 +123,11 @@ func (f *Finding) Often() string {
 		text += fmt.Sprintf(", %d times", f.Count)
 	}
 	return text
+}
+
+// OnProxies says on how many proxies it was found, and on which.
+func (f *Finding) OnProxies(most int) string {
+	return fmt.Sprintf("on %d proxies: %s", len(f.Proxies), SomeOf(f.Proxies, most))
 }
 
 // ClientCount says on how many clients something was found: at least so many,
@@ -144,7 +152,7 @@ func SomeOf(names []string, most int) string {
 // that they come from.
 func (f *Finding) Where() string {
 	where := places("entry", "entries", f.Seqs)
-	if f.Count > 1 && !slices.Contains(f.Seqs, f.LastSeq) {
+	if f.Count > 1 && f.LastSeq != 0 && !slices.Contains(f.Seqs, f.LastSeq) {
 		where += fmt.Sprintf(", last %d", f.LastSeq)
 	}
 	if len(f.Lines) > 0 {
@@ -198,6 +206,9 @@ func (r *Report) Conclusion(s Style, columns int, info bool) string {
 	line := fmt.Sprintf("%s, %s, %s in %s on %s",
 		Count(m.Error, "error", "errors"), Count(m.Warning, "warning", "warnings"), Count(m.Info, "note", "notes"),
 		Count(m.Messages, "message", "messages"), Count(m.Streams, "stream", "streams"))
+	if m.Recordings > 0 {
+		line += " of " + Count(m.Recordings, "recording", "recordings")
+	}
 	if m.Gaps > 0 {
 		line += ", with " + Count(m.Gaps, "gap", "gaps")
 	}

@@ -24,6 +24,8 @@ const Schema = "xdsproxy/v1"
 // the order of the members; empty members are left out.
 type Object struct {
 	Schema   string   `json:"schema"`
+	Proxy    string   `json:"proxy,omitempty"` // and Source: of a fleet
+	Source   string   `json:"source,omitempty"`
 	Seq      uint64   `json:"seq"`
 	Time     string   `json:"time"`
 	Conn     uint64   `json:"conn,omitempty"`

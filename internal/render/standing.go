@@ -27,6 +27,7 @@ type Standing struct {
 // ClientStatus is where one client stands.
 type ClientStatus struct {
 	Client  string       `json:"client"`
+	Proxy   string       `json:"proxy,omitempty"` // of a fleet
 	Agent   string       `json:"user_agent,omitempty"`
 	Version string       `json:"user_agent_version,omitempty"`
 	Streams int          `json:"streams"`
@@ -209,7 +210,7 @@ func (s *Standing) grid() (g grid) {
 	g.rows = append(g.rows, append(head, cell{"LAST", title}))
 	for i := range s.Clients {
 		c := s.Clients[i].of
-		row := []cell{{text: Safe(c.Client)}, {text: End(kind(c.Agent), 14)}}
+		row := []cell{{text: Safe(strings.TrimSpace(s.Clients[i].Proxy + " " + c.Client))}, {text: End(kind(c.Agent), 14)}}
 		for _, t := range types {
 			one := s.cell(c, t)
 			g.uncertain = g.uncertain || strings.Contains(one.text, "?")

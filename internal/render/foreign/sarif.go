@@ -106,6 +106,9 @@ func SARIF(w io.Writer, r *render.Report, version, source string, rules []*check
 		if len(f.Clients) > 0 {
 			text += " (on " + f.Often() + ")"
 		}
+		if len(f.Proxies) > 1 {
+			text += " (" + f.OnProxies(8) + ")"
+		}
 		if from := render.MadeFrom(f.Sources, f.MoreSources, render.FewSources); from != "" {
 			text += "; " + from
 		}
@@ -178,6 +181,9 @@ func JUnit(w io.Writer, r *render.Report, source string, rules []*check.Rule, fa
 				line += ", on " + often
 			case often != "":
 				line += ", " + often + " times"
+			}
+			if len(f.Proxies) > 1 {
+				line += ", " + f.OnProxies(8)
 			}
 			line = render.Safe(line+")") + "\n"
 			if !fails(f.Severity) {
