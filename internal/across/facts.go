@@ -131,7 +131,7 @@ const maxSkew = time.Minute
 // stored already. That its clock is behind cannot be seen so.
 func (r *Reader) skewed(i int, f *recorder.Facts) {
 	rec := r.All[i]
-	if by := f.Last.Sub(rec.Modified); !rec.Modified.IsZero() && by > maxSkew {
+	if by := f.Last.Sub(rec.Modified); !rec.Modified.IsZero() && by > maxSkew && r.once("\x00clock "+r.Proxy(rec)) {
 		r.tell("the clock of %s is ahead of that of the store, by %s at least: its entries stand too late among those of others", r.Proxy(rec), render.Duration(by.Round(time.Second)))
 	}
 }

@@ -42,14 +42,20 @@ func New(o *input.Opener, all []*fleet.Recording) *Reader {
 
 // tell warns, of the same thing once.
 func (r *Reader) tell(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	if text := fmt.Sprintf(format, args...); r.once(text) {
+		r.Console.Warn("%s", text)
+	}
+}
+
+// once says whether something is told for the first time.
+func (r *Reader) once(what string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.told[text] || len(r.told) >= maxTold {
-		return
+	if r.told[what] || len(r.told) >= maxTold {
+		return false
 	}
-	r.told[text] = true
-	r.Console.Warn("%s", text)
+	r.told[what] = true
+	return true
 }
 
 // begin shows how far all is read, until end is called.
