@@ -108,9 +108,11 @@ func (x *Export) recordings(ctx context.Context, sources []string, since time.Ti
 		if _, live := input.ViewerAddr(name); live || name == "-" || input.IsScript(name) || input.IsFile(name) {
 			return nil, console.Misused("-o parquet reads recordings, and %q is none", name).Hint("write a recording of it first: xdsproxy export %s -w FILE.xdsp", console.ShellWord(name))
 		}
-		path, err := input.Path(name)
-		if err != nil {
-			return nil, err
+		path := name
+		if !input.IsMany(name) && !input.IsURL(name) {
+			if path, err = input.Path(name); err != nil {
+				return nil, err
+			}
 		}
 		before := len(all)
 		for r, err := range fleet.Recordings(ctx, path, fleet.Options{Since: since, Tell: x.Warn}) {
