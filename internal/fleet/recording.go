@@ -48,11 +48,26 @@ type place interface {
 // Open opens it. Segments are opened when they are come to, and one that cannot be
 // read as what its name says is passed over, and told of. Reads end with ctx.
 func (r *Recording) Open(ctx context.Context, tell func(format string, args ...any)) (*recorder.Reader, error) {
-	return recorder.OpenParts(r.recorderParts(ctx), func(name string, err error) {
+	var before []error // until one is open: if none is, the error says it
+	opened := false
+	say := func(err error) {
 		if tell != nil {
 			tell("a segment is left out: %v", err)
 		}
+	}
+	reader, err := recorder.OpenParts(r.recorderParts(ctx), func(_ string, err error) {
+		if !opened {
+			before = append(before, err)
+			return
+		}
+		say(err)
 	})
+	if opened = err == nil; opened {
+		for _, err := range before {
+			say(err)
+		}
+	}
+	return reader, err
 }
 
 // Fetched is how many requests were made for the contents of this recording and

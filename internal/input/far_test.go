@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +25,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/fleet"
+	"github.com/xdsproxy/xdsproxy/internal/objects"
+	"github.com/xdsproxy/xdsproxy/internal/objects/s3test"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -251,4 +255,56 @@ func TestFarSources(t *testing.T) {
 	if _, err := o.Recordings(t.Context(), dir, fleet.Options{Since: time.Now()}); err != nil {
 		t.Error(err) // a path that names no day is of any day
 	}
+}
+
+// Of a large recording in a bucket one entry takes few requests and few bytes, counted
+// where they come from.
+func TestBucketReadsLittle(t *testing.T) {
+	srv := s3test.Start(t, false)
+	path := filepath.Join(t.TempDir(), "large.xdsp")
+	busy(t, path, 40, 100, 4000, 0)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := func() error {
+		s, _, err := objects.Open("s3://fleet/", objects.Options{})
+		if err != nil {
+			return err
+		}
+		return s.Put(t.Context(), "large.xdsp", bytes.NewReader(b), int64(len(b)), nil)
+	}(); err != nil {
+		t.Fatal(err)
+	}
+	var requests, sent atomic.Int64
+	srv.Stand().Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+		requests.Add(1)
+		forward.ServeHTTP(&countingWriter{w, &sent}, r)
+	})
+	for _, seq := range []session.Seq{300, 4000, 8100} {
+		requests.Store(0)
+		sent.Store(0)
+		src, err := testOpener(t).Open("s3://fleet/large.xdsp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := shown(t, src, seq); !strings.Contains(text, fmt.Sprintf("seq: %d\n", seq)) || !strings.Contains(text, "client: gw-") {
+			t.Fatalf("entry %d: %s", seq, text)
+		}
+		_ = src.Close()
+		t.Logf("entry %d: %d requests, %d bytes of %d", seq, requests.Load(), sent.Load(), len(b))
+		if requests.Load() > 24 || sent.Load() > 1200<<10 || int64(len(b)) < 5*sent.Load() {
+			t.Errorf("entry %d: %d requests and %d bytes of %d", seq, requests.Load(), sent.Load(), len(b))
+		}
+	}
+}
+
+type countingWriter struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	c.n.Add(int64(len(b)))
+	return c.ResponseWriter.Write(b)
 }
