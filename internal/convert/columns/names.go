@@ -38,6 +38,7 @@ const (
 // Partition is a value as it stands in the name of a directory in Hive's style.
 func Partition(value string) string {
 	var b strings.Builder
+	value = text(value)
 	for i := range len(value) {
 		c := value[i]
 		switch {
