@@ -290,9 +290,11 @@ func (j *tables) look(ctx context.Context, r *fleet.Recording) (facts recorder.F
 // of says by what a recording is known: in an archive by its path, else by when it was
 // begun and its name.
 func (j *tables) of(r *fleet.Recording, facts recorder.Facts) columns.Recording {
-	of := columns.Recording{Cluster: r.Cluster, Proxy: r.Proxy, Name: r.Name}
+	of := columns.Recording{Cluster: r.Cluster, Proxy: r.Proxy, Name: r.Name, Key: r.Proxy}
 	if of.Cluster == "" {
-		of.Cluster = j.Tables.Cluster
+		// Its proxy is named after the path, which is another where one more or one less
+		// directory is named.
+		of.Cluster, of.Key = j.Tables.Cluster, ""
 		if !facts.Created.IsZero() {
 			of.Name = facts.Created.UTC().Format("20060102T150405.000000000Z") + "-" + r.Name
 		}

@@ -102,15 +102,16 @@ c.execute("SET TimeZone='UTC'")
 for t in "entries acks connections findings clients resources bodies".split():
     if os.path.isdir(os.path.join(sys.argv[1], t)):
         c.execute(f"CREATE VIEW {t} AS SELECT * FROM read_parquet('{sys.argv[1]}/{t}/**/*.parquet', hive_partitioning=true)")
-r = c.execute(sys.stdin.read())
-names = [d[0] for d in r.description]
 def plain(v):
     if isinstance(v, datetime.datetime): return v.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     if isinstance(v, datetime.date): return v.isoformat()
     if isinstance(v, bytes): return v.hex()
     return v
-for row in r.fetchall():
-    print(json.dumps({n: plain(v) for n, v in zip(names, row)}))
+for sql in sys.stdin.read().split("\n;\n"):
+    r = c.execute(sql)
+    names = [d[0] for d in r.description]
+    for row in r.fetchall():
+        print(json.dumps({n: plain(v) for n, v in zip(names, row)}))
 `, root)
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+tools)
 	cmd.Stdin = strings.NewReader(sql)

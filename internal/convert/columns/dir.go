@@ -52,6 +52,7 @@ type there struct {
 	spans    []span // exported, ascending
 	findings []string
 	standing []string // paths of what is told of its end: open connections, clients
+	claimed  bool     // it is being exported, or was
 }
 
 // BusyError says that another process writes the directory.
@@ -298,7 +299,7 @@ func (t *there) covers(seq int64) bool {
 func (d *Dir) Has(of Recording, first, last int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t := d.have[base(of.Cluster, of.Proxy, of.Name)]
+	t := d.have[of.base()]
 	if t == nil {
 		return false
 	}

@@ -53,8 +53,8 @@ func Partition(value string) string {
 
 // base is what the names of all files of a recording begin with. It is different for
 // different recordings, whatever their names are.
-func base(cluster, proxy, recording string) string {
-	sum := sha256.Sum256([]byte(cluster + "\x00" + proxy + "\x00" + recording))
+func base(cluster, key, recording string) string {
+	sum := sha256.Sum256([]byte(cluster + "\x00" + key + "\x00" + recording))
 	var b strings.Builder
 	for i := range min(len(recording), maxBase) {
 		switch c := recording[i]; {

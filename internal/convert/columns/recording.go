@@ -14,8 +14,12 @@ import (
 // Recording is what is exported.
 type Recording struct {
 	Cluster, Proxy string
-	Name           string // the same each time, and no other recording's
+	Name           string // the same each time
+	// Key tells it from others of its name; it is the same each time.
+	Key string
 }
+
+func (r *Recording) base() string { return base(r.Cluster, r.Key, r.Name) }
 
 // Walk reads a recording from its beginning to its end, through a Checker.
 type Walk func(step *check.Checker, visit func(e *session.Entry, c *check.Change) error) error
@@ -58,13 +62,19 @@ type writing struct {
 	connections *table[connectionRow, *connectionRow]
 }
 
-// Export writes what of a recording is not there yet. If the recording cannot be read
+// Export writes what of a recording is not there yet; nothing, if that is or was done by
+// another call. If the recording cannot be read
 // to its end, what could be read is there and the error is that of the walk.
 func (d *Dir) Export(of Recording, checker *check.Checker, walk Walk) (Done, error) {
-	x := &export{d: d, of: of, base: base(of.Cluster, of.Proxy, of.Name), checker: checker, conns: newConns(), told: newTold()}
+	x := &export{d: d, of: of, base: of.base(), checker: checker, conns: newConns(), told: newTold()}
 	d.mu.Lock()
 	have := *d.of(x.base)
+	again := d.of(x.base).claimed
+	d.of(x.base).claimed = true
 	d.mu.Unlock()
+	if again {
+		return x.done, nil
+	}
 	x.there = &have
 	err := walk(checker, x.visit)
 	damage, damaged := errors.AsType[*recorder.DamageError](err)
