@@ -49,8 +49,10 @@ func conversation(t testing.TB, path string, at time.Time, node string, response
 		add(session.Entry{Stream: 1, Side: side, Kind: session.KindMessage, Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))}})
 	}
 	add(session.Entry{Side: session.Client, Kind: session.KindConnect, Peer: &session.Peer{Client: node, Listen: "l", Upstream: "u"}})
-	add(session.Entry{Stream: 1, Side: session.Client, Kind: session.KindOpen, Method: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
-		Headers: []session.Field{{Name: ":path", Value: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"}, {Name: "content-type", Value: "application/grpc"}}})
+	add(session.Entry{
+		Stream: 1, Side: session.Client, Kind: session.KindOpen, Method: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
+		Headers: []session.Field{{Name: ":path", Value: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"}, {Name: "content-type", Value: "application/grpc"}},
+	})
 	request := func(version, nonce string) []byte {
 		return put(put(put(put(nil, 1, version), 2, string(put(nil, 1, node))), 4, clusterURL), 5, nonce)
 	}
