@@ -80,6 +80,9 @@ func altStat(s string) string {
 // Whatever peers call things and whenever they did it, DuckDB reads it, and what is
 // different stays different.
 func TestHostileNames(t *testing.T) {
+	if slow {
+		t.Skip("the race detector finds nothing in it")
+	}
 	dir, root := t.TempDir(), t.TempDir()
 	long := strings.Repeat("n", 100<<10)
 	eighty := strings.Repeat("outbound|8080||", 5) + "shop.ns.svc.cluster.local"
@@ -137,6 +140,9 @@ func TestHostileNames(t *testing.T) {
 // A recording that is damaged in the middle is exported up to there, and the error is
 // said; mended, the rest is added.
 func TestDamaged(t *testing.T) {
+	if slow {
+		t.Skip("the race detector finds nothing in it")
+	}
 	dir, root := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "gw.xdsp")
 	var responses [][][2]string
@@ -181,7 +187,7 @@ func TestDamaged(t *testing.T) {
 
 // A body of 100 MB is one row, and does not take many times its size.
 func TestLargeBody(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || slow {
 		t.Skip("it takes a while")
 	}
 	dir, root := t.TempDir(), t.TempDir()
@@ -226,7 +232,7 @@ func watchHeap(t *testing.T, f func()) (most uint64) {
 
 // Weeks of traffic with thousands of contents take no more memory than a day of it.
 func TestMemoryIsFlat(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || slow {
 		t.Skip("it takes a while")
 	}
 	heap := func(rounds int) uint64 {
@@ -257,6 +263,9 @@ func TestMemoryIsFlat(t *testing.T) {
 // A directory that cannot be written fails in one sentence, with nothing half there;
 // when there is room again, everything comes.
 func TestFullDisk(t *testing.T) {
+	if slow {
+		t.Skip("the race detector finds nothing in it")
+	}
 	path := filepath.Join(t.TempDir(), "gw.xdsp")
 	record(t, path, days(3, 60, 97*time.Minute), 0)
 	root := t.TempDir()
