@@ -145,7 +145,7 @@ func (f *farFamily) open(p *Part) (*Reader, error) {
 	}
 	wrong := ""
 	switch h := &r.header; {
-	case p.Segment != 0 && h.Segment != p.Segment:
+	case p.Segment != 0 && h.Segment != p.Segment && (h.Segment != 0 || len(f.parts) > 1):
 		wrong = fmt.Sprintf("it says that it is segment %d, and its name says %d", h.Segment, p.Segment)
 	case f.began.Version != 0 && !h.Began.Equal(f.began.Began):
 		wrong = "it is a segment of another recording"

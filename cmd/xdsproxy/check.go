@@ -45,6 +45,11 @@ Ends with exit code 10 if there is a finding of the severity that --fail-on
 names, or a graver one. xdsproxy explain RULE says what a finding means and what
 to do about it; xdsproxy explain lists the rules.
 
+Of a directory, or a URL that ends in /, all recordings below it are judged,
+each as a session of its own and several at once. What has one cause on many
+proxies is one finding with all of them. What cannot be read is told, and
+counted as unread; with --strict that ends with exit code 12, too.
+
 A conversation script (.xds) is judged by the times that it gives itself. A file
 of Envoy's filesystem subscriptions (.yaml .json .pb_text .pb) is judged, too:
 whether Envoy can read it, and the resources in it. Several such files are
@@ -62,6 +67,9 @@ xdsproxy check session.xdsp --fail-on warning -o junit > report.xml
 
 # Everything, the rules that are off by default included
 xdsproxy check session.xdsp --enable all --info
+
+# A day of a fleet
+xdsproxy check s3://archive/cluster=prod/date=2026-11-26/
 
 # The files of an Envoy without a management server, before it reads them
 xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,

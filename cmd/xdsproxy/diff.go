@@ -150,7 +150,7 @@ func isNumber(s string) bool {
 
 // isSession says whether an argument is a recording rather than a name.
 func isSession(arg string) bool {
-	if arg == "-" || arg == input.Last || input.IsScript(arg) || input.IsFile(arg) || strings.HasSuffix(arg, ".xdsp") {
+	if input.IsURL(arg) || strings.HasSuffix(arg, "/") && input.IsMany(arg) || arg == "-" || arg == input.Last || input.IsScript(arg) || input.IsFile(arg) || strings.HasSuffix(arg, ".xdsp") {
 		return true
 	}
 	info, err := os.Stat(arg)

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/export"
+	"github.com/xdsproxy/xdsproxy/internal/fleet"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
@@ -59,6 +63,9 @@ Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .html
            more adds what is new, and goes on where a run was interrupted.
            docs/columns.md has the tables
 
+Of a directory, or a URL that ends in /, -o jsonl writes the entries of all
+recordings below it in the order of time, each with its proxy.
+
 Text goes to standard output if there is no FILE, or if it is -. Secrets that
 were masked when they were recorded stay masked; --mask masks those of a
 recording that was made with --keep-secrets.
@@ -110,6 +117,14 @@ xdsproxy replay edited.xdsp -- envoy`,
 				return err
 			}
 			x.Form = form
+		}
+		if len(args) == 1 && input.IsMany(args[0]) && x.Form != "parquet" {
+			if x.Form == "jsonl" && len(x.Seqs) == 0 && !x.Pseudonymous {
+				return a.exportMany(cmd.Context(), args[0], x.Filter, x.Path)
+			}
+			if all, err := a.opener().Recordings(cmd.Context(), args[0], fleet.Options{}); err != nil || len(all) > 1 {
+				return cmp.Or(err, input.Several(args[0], all))
+			}
 		}
 		x.Opener, x.Judge = a.opener(), a.config.Judging()
 		x.Embed = bool(a.config.EmbedDescriptors)

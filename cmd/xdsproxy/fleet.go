@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"os"
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -169,4 +170,27 @@ func (m *manyPrinter) teller(rec *fleet.Recording, q *input.Query) across.Teller
 		}
 		return text, nil
 	}
+}
+
+// exportMany writes the objects of watch -o jsonl, of all recordings of a SOURCE, to a
+// file that must not exist yet, or to standard output.
+func (a *cli) exportMany(ctx context.Context, name, text, path string) error {
+	if path == "" || path == "-" {
+		return a.watchMany(ctx, name, text, "jsonl", true)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return console.Overwriting("cannot write jsonl", err)
+	}
+	own := a.stdout
+	defer func() { a.stdout = own }()
+	a.stdout = f
+	err = a.watchMany(ctx, name, text, "jsonl", true)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil && !across.Incomplete(err) {
+		_ = os.Remove(path)
+	}
+	return err
 }

@@ -18,6 +18,9 @@ A recording with more than 256 MiB of messages is judged by its index or the
 headers of its blocks, which takes no time; damage within a block then goes
 unnoticed, unless --all reads everything.
 
+Of a directory, or a URL that ends in /, it prints a row for each recording
+below it and a sum, from indexes alone.
+
 Of a running proxy it prints also where it listens and what is behind it.
 
 Where --memory-past was too small for all that was over, it says how often
@@ -29,7 +32,8 @@ written, is incomplete. One whose bytes were changed is damaged: the facts are
 those of the part before, and the exit code is 12. With --strict it is 12, too,
 if entries are missing because the log could not keep up.`,
 		Example: `xdsproxy info @last
-xdsproxy info session.xdsp -o json`,
+xdsproxy info session.xdsp -o json
+xdsproxy info s3://archive/cluster=prod/date=2026-11-26/`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
 		name, err := oneSource(args)

@@ -116,17 +116,22 @@ func TestNothingUnprintable(t *testing.T) {
 	if err := pseudonym.NewKey().Save(key); err != nil {
 		t.Fatal(err)
 	}
+	many := t.TempDir()
+	below := filepath.Join(many, "proxy="+strings.NewReplacer("/", "", "\x00", "").Replace(xdstest.Nasty))
+	if b, err := os.ReadFile(path); err != nil || os.Mkdir(below, 0o700) != nil || os.WriteFile(filepath.Join(below, "x.xdsp"), b, 0o600) != nil || os.WriteFile(filepath.Join(below, "y.xdsp"), nil, 0o600) != nil {
+		t.Fatal("there is no directory of a nasty name")
+	}
 	runs := map[string][][]string{
 		"reveal":  {{key, xdstest.Nastier}},
-		"watch":   {{path, "--no-follow"}, {path, "--no-follow", "--filter", "kind:nack"}},
-		"show":    {{path, "1.."}, {path}},
+		"watch":   {{path, "--no-follow"}, {path, "--no-follow", "--filter", "kind:nack"}, {many}},
+		"show":    {{path, "1.."}, {path}, {many, "1"}},
 		"diff":    {{path, "c1" + xdstest.Nasty}, {path, "c1" + xdstest.Nasty, "--all"}, {path, "11", "13"}, {path, path, "--all"}, {path, stories[0], "--all"}, {path, xdstest.Nasty}},
-		"info":    {{path}, {path, "--all"}},
+		"info":    {{path}, {path, "--all"}, {many}},
 		"export":  {{path, "-w", "-"}, {path, "-w", "-", "--seq", "3..9"}, {path, "-w", "-", "--client", client}},
 		"report":  {{path, "3", "8", "--yes", "-w", zipped}, {stories[0], "--yes", "-w", filepath.Join(t.TempDir(), "y.zip")}},
 		"import":  {{path, "-w", filepath.Join(t.TempDir(), "x.xdsp")}},
-		"check":   {{path, "--info", "--enable", "all"}, append([]string{"--info", "--enable", "all", path}, stories...)},
-		"status":  {{path}, {path, "--at", "12"}},
+		"check":   {{path, "--info", "--enable", "all"}, append([]string{"--info", "--enable", "all", path}, stories...), {many, "--info"}},
+		"status":  {{path}, {path, "--at", "12"}, {many}},
 		"pushes":  {{path}, {path, "1"}, {stories[0]}},
 		"tree":    {{path, client}, {path}, {path, xdstest.Nasty}},
 		"explain": {{}, {xdstest.Nasty}},

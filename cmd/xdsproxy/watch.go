@@ -47,6 +47,9 @@ warning, i a note. What other clients have of the same cause is summed up, in
 one line a second at most. With a filter by client or type the rest is not read,
 and the rules do not look, unless the filter asks for findings (rule:, sev:).
 
+Of a directory, or a URL that ends in /, it prints the entries of all recordings
+below it in the order of time, each with its proxy, and does not follow them.
+
 --filter says which entries are wanted; xdsproxy help filters explains how.
 Numbers and times are gone to straight, however large the recording.`,
 		Example: `# What the proxy sees right now

@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/convert/capture"
 	"github.com/xdsproxy/xdsproxy/internal/convert/grpcdump"
 	"github.com/xdsproxy/xdsproxy/internal/convert/state"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -59,6 +60,9 @@ func foreigns(of state.File) []foreign {
 
 // ImportFile makes a recording of a file of another program.
 func ImportFile(c *console.Console, name, path string) error {
+	if input.IsURL(name) {
+		return console.Misused("import reads files, and %s is a URL", name).Hint("copy it here first")
+	}
 	in, of := c.Stdin, state.File{Name: filepath.Base(name)}
 	if name != "-" {
 		f, err := os.Open(name)

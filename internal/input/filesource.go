@@ -17,7 +17,7 @@ import (
 
 // IsFile says whether a SOURCE is a file of Envoy's filesystem
 // subscriptions. It goes by the name, as Envoy does.
-func IsFile(name string) bool { return file.Is(name) }
+func IsFile(name string) bool { return file.Is(name) && !IsURL(name) }
 
 // openResources reads one such file, which must be one that Envoy can read.
 func (o *Opener) openResources(name string) (*Source, error) {

@@ -92,4 +92,4 @@ func badScript(err error) error {
 }
 
 // IsScript goes by the name.
-func IsScript(name string) bool { return strings.HasSuffix(name, ScriptSuffix) }
+func IsScript(name string) bool { return strings.HasSuffix(name, ScriptSuffix) && !IsURL(name) }
