@@ -1,0 +1,122 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// truth is what happened at a proxy, counted by who made it happen: nothing of it is
+// read from the recording.
+type truth struct {
+	entries, messages   int
+	messageBytes, bytes int64
+	responses           map[string]int
+	latencies           map[string][]int64 // microseconds, by type
+	sent                map[fact]time.Time // contents, to whom, when first
+	accepted, rejected  map[fact]time.Time
+	versions            map[held]time.Time // since when a client runs a version
+	runs                map[held]string    // without a version: the one it runs last
+	loops               map[held]int       // rejections
+	reasons             map[fact]string
+	faults              map[string][]where
+}
+
+// fact is a content and a client.
+type fact struct {
+	typ, name, content string
+	size               int
+	cluster, client    string
+}
+
+// held is what a client has of a type.
+type held struct{ cluster, client, typ, version string }
+
+func newTruth() *truth {
+	return &truth{
+		responses: make(map[string]int), latencies: make(map[string][]int64), sent: make(map[fact]time.Time), accepted: make(map[fact]time.Time),
+		rejected: make(map[fact]time.Time), versions: make(map[held]time.Time), runs: make(map[held]string), loops: make(map[held]int),
+		reasons: make(map[fact]string), faults: make(map[string][]where),
+	}
+}
+
+func (t *truth) message(size int) {
+	t.messages++
+	t.messageBytes += int64(size)
+}
+
+func (t *truth) archived(s recorder.Stats) { t.bytes += s.Bytes }
+
+func (t *truth) fault(p *proxy, id string, c *client) {
+	at := where{Cluster: p.cluster, Proxy: p.name}
+	if c != nil {
+		at.Client = c.id()
+	}
+	t.faults[id] = append(t.faults[id], at)
+}
+
+func (c *client) fact(r *response, name string) fact {
+	a := c.p.content(r.typ, name, c.of, r.revs[name])
+	h := sha256.New()
+	h.Write([]byte(a.TypeUrl))
+	h.Write([]byte{0})
+	h.Write(a.Value)
+	return fact{r.typ, name, hex.EncodeToString(h.Sum(nil)), len(a.Value), c.p.cluster, c.id()}
+}
+
+// response is one that was sent. What was sent on the stream before is nothing new.
+func (t *truth) response(c *client, r *response) {
+	t.responses[r.typ]++
+	r.fresh = nil
+	for _, name := range r.names {
+		if rev, was := c.subs[r.typ].shown[name]; was && rev == r.revs[name] {
+			continue
+		}
+		f := c.fact(r, name)
+		r.fresh = append(r.fresh, f)
+		first(t.sent, f, r.at.Add(c.p.skew))
+	}
+	if c.subs[r.typ].shown == nil {
+		c.subs[r.typ].shown = make(map[string]int)
+	}
+	maps.Copy(c.subs[r.typ].shown, r.revs)
+}
+
+func first[K comparable](m map[K]time.Time, k K, at time.Time) {
+	if old, is := m[k]; !is || at.Before(old) {
+		m[k] = at
+	}
+}
+
+// answer is the verdict of a client; without a reason it accepts.
+func (t *truth) answer(c *client, r *response, at time.Time, reason string) {
+	t.latencies[r.typ] = append(t.latencies[r.typ], at.Sub(r.at).Microseconds())
+	at = at.Add(c.p.skew)
+	if reason != "" {
+		t.loops[held{c.p.cluster, c.id(), r.typ, r.version}]++
+		for _, f := range r.fresh {
+			first(t.rejected, f, at)
+			t.reasons[f] = reason
+		}
+		return
+	}
+	for _, f := range r.fresh {
+		first(t.accepted, f, at)
+	}
+	first(t.versions, held{c.p.cluster, c.id(), r.typ, r.version}, at)
+	t.runs[held{c.p.cluster, c.id(), r.typ, ""}] = r.version
+}
+
+// where is a client at a proxy.
+type where struct {
+	Cluster string `json:"cluster"`
+	Proxy   string `json:"proxy"`
+	Client  string `json:"client,omitempty"`
+}
+
+// sortedKeys are the keys of a map, in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
