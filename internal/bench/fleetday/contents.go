@@ -239,32 +239,31 @@ func badRoute(service string) *routev3.Route {
 	return r
 }
 
-// expiring are the secrets of gateways whose certificates are about to expire,
-// in days after the end of the day; the others have 80 days.
-func (w *world) lasts(name string, rev int) time.Duration {
+// notAfter is until when a certificate holds: some are about to expire when the day
+// ends, the others have 80 days.
+func (p *proxy) notAfter(name string, rev int) time.Time {
 	const day = 24 * time.Hour
+	w, lasts := p.w, 80*day
 	switch {
-	case name == w.secrets[2]:
-		return 2 * day
-	case name == w.secrets[3]:
-		return 5 * day
+	case name == "default" && p.fault == "certificate-expires":
+		lasts = day
 	case name == w.secrets[1] && rev == 0: // is renewed in time
-		return 3 * day
+		lasts = 3 * day
+	case name == w.secrets[2]:
+		lasts = 2 * day
+	case name == w.secrets[3]:
+		lasts = 5 * day
 	}
-	return 80 * day
+	return w.timeOf(w.steps).Add(lasts).Truncate(time.Hour)
 }
 
 func (p *proxy) secretOf(k contentKey) proto.Message {
-	identity, lasts := "spiffe://cluster.local/ns/shop-production-tenant/sa/"+p.pod, 80*24*time.Hour
+	identity := "spiffe://cluster.local/ns/shop-production-tenant/sa/" + p.pod
 	if k.name != "default" {
-		identity, lasts = strings.TrimPrefix(k.name, "kubernetes://")+".example.com", p.w.lasts(k.name, k.rev)
+		identity = strings.TrimPrefix(k.name, "kubernetes://") + ".example.com"
 	}
-	if k.name == "default" && p.fault == "certificate-expires" {
-		lasts = 36 * time.Hour
-	}
-	from := p.w.timeOf(k.rev)
-	until := p.w.timeOf(p.w.steps).Add(lasts).Truncate(time.Hour)
-	chain, key := p.w.certs.leaf(identity, int64(k.rev)+2, from.Truncate(time.Hour), until)
+	from := p.w.timeOf(k.rev).Truncate(time.Hour)
+	chain, key := p.w.certs.leaf(identity, int64(k.rev)+2, from, p.notAfter(k.name, k.rev))
 	bytes := func(b []byte) *corev3.DataSource {
 		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: b}}
 	}

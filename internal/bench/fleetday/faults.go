@@ -82,6 +82,7 @@ func (c *client) special(step int, at time.Time) bool {
 		return true
 	case step == w.at(0.25):
 		c.connect(at)
+		c.p.truth.nameless = append(c.p.truth.nameless, []any{c.p.cluster, c.p.name, int(c.conn), fmt.Sprintf("10.%d.%d.12:%d", c.p.index>>8, c.p.index&255, 32768+int(c.conn))})
 	case step == w.at(0.75):
 		c.leave(at, session.Client)
 	case c.subs != nil:

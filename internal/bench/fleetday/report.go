@@ -23,7 +23,7 @@ type report struct {
 	MessageBytes int64     `json:"message_bytes"`
 	ArchiveBytes int64     `json:"archive_bytes"`
 	Faults       []planned `json:"faults"`
-	Answers      *answers  `json:"answers"`
+	Answers      answers   `json:"answers"`
 }
 
 // planned is a fault, and what check has to find of it: of each rule one finding.

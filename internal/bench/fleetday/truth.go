@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -21,7 +22,11 @@ type truth struct {
 	accepted, rejected  map[fact]time.Time
 	versions            map[held]time.Time // since when a client runs a version
 	runs                map[held]string    // without a version: the one it runs last
-	loops               map[held]int       // rejections
+	loops               map[held]loop      // rejections, where version is the reason
+	editions            map[held]time.Time // when a version was sent first to clients of a role, which is in client
+	sends               map[string]int     // endpoints that were new on a stream, by name
+	certificates        map[held]time.Time // the newest, where version is the name
+	nameless            [][]any
 	reasons             map[fact]string
 	faults              map[string][]where
 }
@@ -36,10 +41,16 @@ type fact struct {
 // held is what a client has of a type.
 type held struct{ cluster, client, typ, version string }
 
+// loop is how often something was rejected, and when.
+type loop struct {
+	times       int
+	from, until time.Time
+}
+
 func newTruth() *truth {
 	return &truth{
 		responses: make(map[string]int), latencies: make(map[string][]int64), sent: make(map[fact]time.Time), accepted: make(map[fact]time.Time),
-		rejected: make(map[fact]time.Time), versions: make(map[held]time.Time), runs: make(map[held]string), loops: make(map[held]int),
+		rejected: make(map[fact]time.Time), versions: make(map[held]time.Time), runs: make(map[held]string), loops: make(map[held]loop), editions: make(map[held]time.Time), sends: make(map[string]int), certificates: make(map[held]time.Time),
 		reasons: make(map[fact]string), faults: make(map[string][]where),
 	}
 }
@@ -71,6 +82,8 @@ func (c *client) fact(r *response, name string) fact {
 // response is one that was sent. What was sent on the stream before is nothing new.
 func (t *truth) response(c *client, r *response) {
 	t.responses[r.typ]++
+	role, _, _ := strings.Cut(c.id(), "~")
+	first(t.editions, held{client: role, typ: r.typ, version: r.version}, r.at.Add(c.p.skew))
 	r.fresh = nil
 	for _, name := range r.names {
 		if rev, was := c.subs[r.typ].shown[name]; was && rev == r.revs[name] {
@@ -78,6 +91,12 @@ func (t *truth) response(c *client, r *response) {
 		}
 		f := c.fact(r, name)
 		r.fresh = append(r.fresh, f)
+		if r.typ == "EDS" {
+			t.sends[name]++
+		}
+		if r.typ == "SDS" {
+			t.certificates[held{c.p.cluster, c.id(), "SDS", name}] = c.p.notAfter(name, r.revs[name])
+		}
 		first(t.sent, f, r.at.Add(c.p.skew))
 	}
 	if c.subs[r.typ].shown == nil {
@@ -97,7 +116,13 @@ func (t *truth) answer(c *client, r *response, at time.Time, reason string) {
 	t.latencies[r.typ] = append(t.latencies[r.typ], at.Sub(r.at).Microseconds())
 	at = at.Add(c.p.skew)
 	if reason != "" {
-		t.loops[held{c.p.cluster, c.id(), r.typ, r.version}]++
+		k := held{c.p.cluster, c.id(), r.typ, reason}
+		l := t.loops[k]
+		if l.times++; l.times == 1 {
+			l.from = at
+		}
+		l.until = at
+		t.loops[k] = l
 		for _, f := range r.fresh {
 			first(t.rejected, f, at)
 			t.reasons[f] = reason
