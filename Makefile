@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-e2e test-rest lint fmt fuzz mutants bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb tmux tshark tcpdump iptables chromium peers ci full clean
+.PHONY: help build test test-e2e test-rest lint fmt fuzz mutants bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables chromium peers ci full clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -97,18 +97,19 @@ grpc-java: ## install gRPC for Java into .tools/ (needs Java 17 and Maven)
 zstandard: ## install zstandard for Python into .tools/ (needs pip)
 moto: ## install moto, a server that speaks S3, into .tools/ (needs pip)
 duckdb: ## install DuckDB for Python into .tools/ (needs pip)
+pyspark: ## install Spark for Python into .tools/ (needs pip and Java 17; 490 MB)
 tmux: ## install tmux, the system's (needs root and apt)
 tshark: ## install tshark, the system's (needs root and apt)
 tcpdump: ## install tcpdump, the system's (needs root and apt)
 iptables: ## install iptables, the system's (needs root and apt)
 chromium: ## install Chromium, the system's (needs root and apt)
-envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb tmux tshark tcpdump iptables chromium:
+envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables chromium:
 	@internal/e2e/tools/$@.sh
 
 # What cannot be installed is left out: its tests then skip, and say so. With
 # CI set they fail instead.
 peers:
-	@for peer in envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb tmux tshark tcpdump iptables chromium; do \
+	@for peer in envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables chromium; do \
 		internal/e2e/tools/$$peer.sh || echo "make: going on without $$peer" >&2; \
 	done
 

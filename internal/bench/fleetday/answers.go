@@ -206,8 +206,8 @@ func (a *whole) churn() (rows [][]any) {
 		}
 	}
 	for name, all := range contents {
-		host := name[strings.LastIndexByte(name, '|')+1:]
-		rows = append(rows, []any{-len(all), strings.SplitN(host, ".", 2)[0], a.sends[name]})
+		host := strings.Split(name[strings.LastIndexByte(name, '|')+1:], ".")
+		rows = append(rows, []any{-len(all), fmt.Sprintf("Service %s/%s, port 8080 (by its name)", host[1], host[0]), a.sends[name]})
 	}
 	rows = sorted(rows)[:10]
 	for _, r := range rows {

@@ -32,7 +32,8 @@ type client struct {
 	accepted map[string]string
 	// frozen are types of which the server sends nothing more.
 	frozen map[string]bool
-	again  []int // steps at which its connection ends, and another begins
+	shown  map[change]int // that it was sent, in this recording
+	again  []int          // steps at which its connection ends, and another begins
 }
 
 // sub is what a client asked for of a type, and was sent.
@@ -40,7 +41,6 @@ type sub struct {
 	names []string // nil: everything
 	sent  map[string]int
 	nonce string
-	shown map[string]int // that went over this stream
 }
 
 func (c *client) id() string { return c.node.GetId() }

@@ -47,6 +47,9 @@ func simulated(t *testing.T, o options) *report {
 // program builds xdsproxy.
 func program(t *testing.T) string {
 	t.Helper()
+	if p := os.Getenv("XDSTMP"); p != "" {
+		return p
+	}
 	out := filepath.Join(t.TempDir(), "xdsproxy")
 	if b, err := exec.Command("go", "build", "-o", out, "../../../cmd/xdsproxy").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, b)

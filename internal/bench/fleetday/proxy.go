@@ -245,6 +245,9 @@ func (p *proxy) record(dir string, step int) error {
 	o.Program, o.MaxAge, o.NoTicks, o.SyncEvery, o.Tail = "fleetday", p.w.segment, true, -1, -1
 	o.Now = func() time.Time { return time.Unix(0, p.clock.Load()).UTC() }
 	p.days, p.fresh = nil, true
+	for _, c := range p.clients {
+		c.shown = make(map[change]int)
+	}
 	log, err := recorder.Create(p.path, o)
 	p.log = log
 	return err

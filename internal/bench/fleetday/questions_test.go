@@ -79,7 +79,7 @@ func ask(t *testing.T, engine string, q *asked) map[string]*table {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("python3", "testdata/"+engine+".py", file, scratch)
+	cmd := exec.Command("python3", "testdata/ask_"+engine+".py", file, scratch)
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1", "TZ=UTC")
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(run(t, cmd, 0), &all); err != nil {

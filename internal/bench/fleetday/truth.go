@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -76,19 +77,32 @@ func (c *client) fact(r *response, name string) fact {
 	h.Write([]byte(a.TypeUrl))
 	h.Write([]byte{0})
 	h.Write(a.Value)
-	return fact{r.typ, name, hex.EncodeToString(h.Sum(nil)), len(a.Value), c.p.cluster, c.id()}
+	if r.typ == "SDS" { // each recording has masks of its own
+		h.Write([]byte(c.p.path))
+	}
+	return fact{r.typ, name, hex.EncodeToString(h.Sum(nil)), len(a.Value), c.p.cluster, c.who()}
 }
 
-// response is one that was sent. What was sent on the stream before is nothing new.
+// who is how a client is counted: one that does not say who it is by its connection.
+func (c *client) who() string {
+	if c.node == nil {
+		return fmt.Sprintf("%s %d", c.p.name, c.conn)
+	}
+	return c.id()
+}
+
+// response is one that was sent. What the client was sent before is nothing new, also
+// if it has connected anew since: it says that it has it.
 func (t *truth) response(c *client, r *response) {
 	t.responses[r.typ]++
 	role, _, _ := strings.Cut(c.id(), "~")
 	first(t.editions, held{client: role, typ: r.typ, version: r.version}, r.at.Add(c.p.skew))
 	r.fresh = nil
 	for _, name := range r.names {
-		if rev, was := c.subs[r.typ].shown[name]; was && rev == r.revs[name] {
+		if rev, was := c.shown[change{track{typ: r.typ}, name}]; was && rev == r.revs[name] {
 			continue
 		}
+		c.shown[change{track{typ: r.typ}, name}] = r.revs[name]
 		f := c.fact(r, name)
 		r.fresh = append(r.fresh, f)
 		if r.typ == "EDS" {
@@ -99,10 +113,6 @@ func (t *truth) response(c *client, r *response) {
 		}
 		first(t.sent, f, r.at.Add(c.p.skew))
 	}
-	if c.subs[r.typ].shown == nil {
-		c.subs[r.typ].shown = make(map[string]int)
-	}
-	maps.Copy(c.subs[r.typ].shown, r.revs)
 }
 
 func first[K comparable](m map[K]time.Time, k K, at time.Time) {
