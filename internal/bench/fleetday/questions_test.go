@@ -158,8 +158,27 @@ func TestQuestions(t *testing.T) {
 			t.Errorf("%s has no answer", name)
 		}
 	}
+	t.Run("dashboard", func(t *testing.T) {
+		q := questions(t, "duckdb", tables)
+		from, to := stamp(r.Begin.Add(-time.Minute)), stamp(r.End.Add(time.Minute))
+		for name, sql := range panelQueries(t) {
+			q.Questions[name] = inTime(sql, from, to)
+		}
+		for name, answer := range ask(t, "duckdb", q) {
+			compareRows(t, name, lines(answer.Rows), lines(r.Answers[name]))
+		}
+		for name, sql := range q.Questions { // a time in which nothing was
+			q.Questions[name] = strings.ReplaceAll(strings.ReplaceAll(sql, from, "2020-01-01"), to, "2020-01-02")
+		}
+		for name, answer := range ask(t, "duckdb", q) {
+			if len(answer.Rows) > 0 {
+				t.Errorf("%s has an answer for a time in which nothing was", name)
+			}
+		}
+	})
 	if *update && !*full {
 		writeExamples(t, duck)
+		return
 	}
 	t.Run("examples", func(t *testing.T) {
 		if *full {
