@@ -274,8 +274,8 @@ func shorter(s string) string {
 	if at, err := time.Parse("2006-01-02 15:04:05.000000", s); err == nil {
 		return at.Format(time.DateTime)
 	}
-	if r := []rune(s); len(r) > 26 {
-		return string(r[:14]) + "…" + string(r[len(r)-11:])
+	if r := []rune(s); len(r) > 44 {
+		return string(r[:32]) + "…" + string(r[len(r)-11:])
 	}
 	return s
 }
