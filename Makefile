@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-e2e test-rest lint fmt fuzz mutants bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables chromium peers ci full clean
+.PHONY: help build test test-e2e test-rest lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables chromium peers ci full clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -82,6 +82,9 @@ mutants: ## break the code of PKG in one place at a time: do its own tests notic
 
 bench: ## measure against other relays; BENCH="-rounds 1" for a quick look
 	$(GO) run ./internal/bench/run $(BENCH)
+
+fleet: peers ## a whole simulated day of a mesh: what it takes, and the questions of docs/fleet.md
+	$(GO) test -count=1 -v -timeout 30m -run TestQuestions ./internal/bench/fleetday -full
 
 demo: ## a control plane, clients and the proxy in one process
 	$(GO) run ./cmd/xdsproxy demo
