@@ -25,12 +25,15 @@ import (
 
 var (
 	update = flag.Bool("update", false, "write the example answers of docs/fleet.md")
-	full   = flag.Bool("full", false, "simulate the whole day, and print what it costs")
+	full   = flag.Bool("full", false, "simulate the whole day, and print what it takes")
 )
 
-// small is a day that takes seconds.
+// small is a day that takes seconds, unless the whole one is asked for.
 func small() options {
-	return options{proxies: 24, services: 20, length: 3 * time.Hour, every: time.Minute, segment: time.Hour, seed: 1, faults: true}
+	if *full {
+		return options{proxies: 100, services: 50, churn: 3, length: 24 * time.Hour, every: time.Minute, segment: 6 * time.Hour, seed: 1, faults: true}
+	}
+	return options{proxies: 24, services: 20, churn: 3, length: 3 * time.Hour, every: time.Minute, segment: time.Hour, seed: 1, faults: true}
 }
 
 func simulated(t *testing.T, o options) *report {
@@ -47,9 +50,6 @@ func simulated(t *testing.T, o options) *report {
 // program builds xdsproxy.
 func program(t *testing.T) string {
 	t.Helper()
-	if p := os.Getenv("XDSTMP"); p != "" {
-		return p
-	}
 	out := filepath.Join(t.TempDir(), "xdsproxy")
 	if b, err := exec.Command("go", "build", "-o", out, "../../../cmd/xdsproxy").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, b)

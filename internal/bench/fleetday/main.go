@@ -20,6 +20,7 @@ type options struct {
 	dir      string
 	proxies  int
 	services int
+	churn    int           // services whose endpoints change with each push
 	length   time.Duration // of the day
 	every    time.Duration // between pushes
 	segment  time.Duration // of each file
@@ -33,6 +34,7 @@ func main() {
 	flag.StringVar(&o.dir, "w", "", "the directory to write to, which must not exist")
 	flag.IntVar(&o.proxies, "proxies", 100, "how many proxies record, at least 20")
 	flag.IntVar(&o.services, "services", 50, "how many services the mesh has, at least 12")
+	flag.IntVar(&o.churn, "churn", 3, "how many of them get other endpoints with each push, at least 2")
 	flag.DurationVar(&o.length, "length", 24*time.Hour, "how long it lasts, at least 3h")
 	flag.DurationVar(&o.every, "push", time.Minute, "how often some services change")
 	flag.DurationVar(&o.segment, "segment", 6*time.Hour, "after how long a file ends and the next begins")
@@ -61,8 +63,8 @@ func write(o options, begin string) (*report, error) {
 	switch {
 	case o.dir == "":
 		return nil, fmt.Errorf("name a directory with -w")
-	case o.proxies < 20 || o.services < 12 || o.length < 3*time.Hour || o.every < time.Second || o.segment <= 0:
-		return nil, fmt.Errorf("too little: there are at least 20 proxies, 12 services and 3h, and a second between pushes")
+	case o.proxies < 20 || o.services < 12 || o.churn < 2 || o.churn > o.services/2 || o.length < 3*time.Hour || o.every < time.Second || o.segment <= 0:
+		return nil, fmt.Errorf("too little: there are at least 20 proxies, 12 services of which half may change, 3h, and a second between pushes")
 	}
 	return simulate(o)
 }

@@ -54,6 +54,7 @@ type table struct {
 	Columns []string `json:"columns"`
 	Rows    [][]any  `json:"rows"`
 	Seconds float64  `json:"seconds"`
+	Bytes   int64    `json:"bytes"`
 }
 
 // ask asks an engine for all answers.
@@ -140,11 +141,7 @@ func head(lines []string) string { return strings.Join(lines[:min(len(lines), 6)
 // that the program exported of a simulated day, on DuckDB, and on Spark with two
 // workers. Both are asked the same text.
 func TestQuestions(t *testing.T) {
-	o := small()
-	if *full {
-		o = options{proxies: 100, services: 50, length: 24 * time.Hour, every: time.Minute, segment: 6 * time.Hour, seed: 1, faults: true}
-	}
-	xdsproxy, r := program(t), simulated(t, o)
+	xdsproxy, r := program(t), simulated(t, small())
 	tables := filepath.Join(t.TempDir(), "fleet")
 	begin := time.Now()
 	run(t, exec.Command(xdsproxy, "export", r.Dir, "-o", "parquet", "-w", tables), 0)
@@ -190,7 +187,7 @@ func TestQuestions(t *testing.T) {
 	for _, name := range sortedKeys(spark) {
 		compareRows(t, name+" on Spark", lines(spark[name].Rows), lines(duck[name].Rows))
 		if *full {
-			t.Logf("%-14s %4d rows  DuckDB %6.3f s  Spark %6.3f s", name, len(duck[name].Rows), duck[name].Seconds, spark[name].Seconds)
+			t.Logf("%-14s %4d rows  DuckDB %6.3f s, %9d bytes read  Spark %6.3f s", name, len(duck[name].Rows), duck[name].Seconds, duck[name].Bytes, spark[name].Seconds)
 		}
 	}
 }

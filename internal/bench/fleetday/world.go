@@ -93,7 +93,7 @@ func newWorld(o options) *world {
 // at is a step by its place in the day.
 func (w *world) at(part float64) int { return int(part * float64(w.steps)) }
 
-// changesAt are those of a step: three services get other endpoints, one of them
+// changesAt are those of a step: some services get other endpoints, one of them
 // from the few that are restarted all day; a version is rolled out now and then.
 func (w *world) changesAt(step int, rng *rand.Rand) (out []change) {
 	clusters := track{"CDS", sidecar}
@@ -105,7 +105,7 @@ func (w *world) changesAt(step int, rng *rand.Rand) (out []change) {
 		out = append(out, change{clusters, name}, change{track{"EDS", sidecar}, name})
 	}
 	churn := []string{w.services[step%3]}
-	for len(churn) < 3 {
+	for len(churn) < w.churn {
 		name := w.services[3+rng.IntN(len(w.services)-4)]
 		if !slices.Contains(churn, name) {
 			churn = append(churn, name)
