@@ -22,6 +22,7 @@ var block = regexp.MustCompile("(?s)```sql ([a-z]+)\n(.*?)```\n")
 type asked struct {
 	Prelude   []string          `json:"prelude"`
 	Questions map[string]string `json:"questions"`
+	Small     bool              `json:"small"`
 }
 
 // questions are those of the page, for an engine, of tables in a directory.
@@ -31,7 +32,7 @@ func questions(t *testing.T, engine, tables string) *asked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &asked{Questions: make(map[string]string)}
+	out := &asked{Questions: make(map[string]string), Small: !*full}
 	for _, b := range block.FindAllStringSubmatch(string(text), -1) {
 		switch sql := strings.TrimSpace(b[2]); b[1] {
 		case engine:

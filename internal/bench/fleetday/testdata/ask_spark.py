@@ -13,18 +13,30 @@ from pyspark.sql import SparkSession
 
 with open(sys.argv[1]) as f:
     asked = json.load(f)
-spark = (
+builder = (
     SparkSession.builder.master("local-cluster[2,1,1024]")
     .config("spark.ui.enabled", "false")
+    .config("spark.ui.showConsoleProgress", "false")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.driver.bindAddress", "127.0.0.1")
     .config("spark.sql.session.timeZone", "UTC")
-    .config("spark.sql.shuffle.partitions", "4")
+    .config("spark.sql.shuffle.partitions", "2")
     .config("spark.sql.warehouse.dir", sys.argv[2])
     .config("spark.local.dir", sys.argv[2])
-    .getOrCreate()
+    .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+    .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1")
 )
+if asked["small"]:  # compiling the plans would take longer than anything else
+    builder = (
+        builder.config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    )
+spark = builder.getOrCreate()
+deadline = time.monotonic() + 300
 while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:  # the driver is one
+    if time.monotonic() > deadline:
+        sys.exit("the two workers did not come")
     time.sleep(0.1)
 for statement in asked["prelude"]:
     spark.sql(statement)
