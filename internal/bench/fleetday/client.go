@@ -96,8 +96,13 @@ func (c *client) dial(at time.Time) time.Time {
 	path := "/envoy.service.discovery.v3.AggregatedDiscoveryService/" + method
 	at = at.Add(time.Millisecond)
 	c.p.add(at, session.Entry{Conn: c.conn, Stream: c.stream, H2: 1, Side: session.Client, Kind: session.KindOpen, Method: path, Headers: []session.Field{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: path}, {Name: ":authority", Value: "istiod.istio-system:15010"},
-		{Name: "content-type", Value: "application/grpc"}, {Name: "te", Value: "trailers"}, {Name: "user-agent", Value: c.agent},
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: path},
+		{Name: ":authority", Value: "istiod.istio-system:15010"},
+		{Name: "content-type", Value: "application/grpc"},
+		{Name: "te", Value: "trailers"},
+		{Name: "user-agent", Value: c.agent},
 	}})
 	return at
 }

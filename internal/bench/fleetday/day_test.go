@@ -216,7 +216,8 @@ func TestNothingPlantedNothingFound(t *testing.T) {
 	}
 }
 
-// Everything that was planted is found, once each, in a directory and in a bucket.
+// Everything that was planted is found, once each, in a directory and in a bucket; and
+// tables that are exported of the bucket have the same answers.
 func TestEverythingPlantedIsFound(t *testing.T) {
 	xdsproxy, r := program(t), simulated(t, small())
 	want := expected(r)
@@ -225,7 +226,13 @@ func TestEverythingPlantedIsFound(t *testing.T) {
 	}
 	t.Run("directory", func(t *testing.T) { compareFindings(t, found(t, xdsproxy, r.Dir), want) })
 	t.Run("bucket", func(t *testing.T) {
-		compareFindings(t, found(t, xdsproxy, uploaded(t, r.Dir)), want)
+		bucket := uploaded(t, r.Dir)
+		compareFindings(t, found(t, xdsproxy, bucket), want)
+		tables := filepath.Join(t.TempDir(), "fleet")
+		run(t, exec.Command(xdsproxy, "export", bucket, "-o", "parquet", "-w", tables), 0)
+		for name, answer := range ask(t, "duckdb", questions(t, "duckdb", tables)) {
+			compareRows(t, name, lines(answer.Rows), lines(r.Answers[name]))
+		}
 	})
 }
 

@@ -21,10 +21,7 @@ const (
 	grpcClient
 )
 
-var (
-	kinds = [...]string{"gateway", "sidecar", "grpc"}
-	types = [...]string{"CDS", "EDS", "LDS", "RDS", "SDS"}
-)
+var types = [...]string{"CDS", "EDS", "LDS", "RDS", "SDS"}
 
 func urlOf(short string) string { return xds.TypeURL(short) }
 
