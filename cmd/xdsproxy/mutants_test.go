@@ -222,6 +222,7 @@ func (m *mutation) ways(s *subject) [][]string {
 		{"export", s.path, "--repair", "-w", s.repaired, "-o=xdsp"},
 		{"export", s.path, "--seq", seq() + "..", "-w", s.part, either("--no-context", "--no-context=false"), "-o=xdsp"},
 		{"export", s.path, "-w", "-", either("--mask", "--mask=false"), either("--seq=1..", "--seq="+seq(), "--filter="+filter)},
+		{"export", s.path, "-o=parquet", "-w", filepath.Join(s.dir, "tables"), "--keep-secrets"},
 		{"report", s.path, "--yes", "-w", filepath.Join(s.dir, "report.zip"), either("nack-received", seq())},
 		{"import", s.log, "-w", filepath.Join(s.dir, "imported.xdsp")},
 		{"import", s.path, "-w", filepath.Join(s.dir, "not.xdsp")},
