@@ -42,9 +42,10 @@ var allowed = map[string][]string{
 	"internal/trigger":   {"session", "internal/nearest", "internal/recent", "check"},
 	"internal/dump":      {"session", "recorder", "check", "internal/store", "internal/convert", "internal/report", "internal/trigger"},
 	"internal/files":     {"session", "internal/xds", "decode"},
-	"internal/app":       {"internal/files", "internal/bootstrap", "session", "internal/heap", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "internal/csds", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
+	"internal/app":       {"internal/archive", "internal/objects", "internal/files", "internal/bootstrap", "session", "internal/heap", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "internal/csds", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
 	"internal/wrap":      {"internal/held", "internal/console", "internal/bootstrap", "internal/render", "proxy", "replay"},
-	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/protofile", "internal/render", "internal/serve", "tui/widget"},
+	"internal/archive":   {"session", "internal/objects", "recorder"},
+	"internal/settings":  {"internal/objects", "internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/protofile", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
 	"internal/build":     {"internal/render"},          // for the name of the schema
 	"internal/heap":      {},
@@ -92,7 +93,7 @@ var allowed = map[string][]string{
 	"tui/view/page":            {"check", "internal/render", "tui/key", "tui/widget", "tui/source", "tui/view"},
 	"tui/view/pushes":          {"session", "internal/pushes", "internal/render", "internal/render/push", "tui/key", "tui/widget", "tui/view"},
 	"tui/view/resources":       {"session", "internal/xds", "internal/effect", "internal/engine", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/view"},
-	"tui/view/stats":           {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/stats":           {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/source", "tui/view"},
 	"tui/view/timeline":        {"session", "internal/xds", "internal/engine", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/viewtest":        {"session", "recorder", "check", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"}, // for tests
 	"tui":                      {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},

@@ -66,6 +66,13 @@ type Options struct {
 	MaxSize int64
 	MaxAge  time.Duration
 	Keep    int
+	// Spare is asked, on the writer's goroutine, about the segments that Keep is
+	// about to delete, the oldest first, and names those that stay for now. The
+	// next segment asks again. None if nil.
+	Spare func([]Old) []uint64
+	// Rotated is called, on the writer's goroutine, when a segment has ended. It
+	// must not wait.
+	Rotated func()
 	// Tail bounds what of a file is kept in memory for the readers that Reader
 	// returns, while there are any; 4 MiB if zero, nothing if negative.
 	Tail int64

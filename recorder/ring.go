@@ -79,7 +79,7 @@ func (r *ring) install(uint64) error {
 }
 
 // forget drops the oldest, so that the newest has room to grow.
-func (r *ring) forget(int) error {
+func (r *ring) forget(int, func([]Old) []uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	total := r.limit / ringParts

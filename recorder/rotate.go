@@ -84,11 +84,14 @@ func (w *writer) nextSegment() error {
 	w.log.addPart(&s.header, w.file, b)
 	w.goOn(b, s)
 	w.log.committed.send()
-	if err := s.store.forget(w.log.o.Keep); err != nil {
+	if err := s.store.forget(w.log.o.Keep, w.log.o.Spare); err != nil {
 		w.log.o.Logger.Warn("cannot delete an old segment of the recording", zap.String("path", path), zap.Error(err))
 	}
 	if w.log.o.Keep > 0 || path == "" {
 		w.log.dropParts(s.store)
+	}
+	if w.log.o.Rotated != nil {
+		w.log.o.Rotated()
 	}
 	return nil
 }

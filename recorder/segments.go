@@ -35,8 +35,9 @@ type segmentStore interface {
 	abandon(blocks.File)
 	// current opens the newest segment alone.
 	current() (*Reader, error)
-	// forget drops the oldest segments but for keep of them.
-	forget(keep int) error
+	// forget drops the oldest segments but for keep of them, and those that
+	// spare, which may be nil, names.
+	forget(keep int, spare func([]Old) []uint64) error
 }
 
 // family is a recording in segments: the file that it is known by is the

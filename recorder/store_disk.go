@@ -3,7 +3,6 @@ package recorder
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 )
@@ -65,22 +64,29 @@ func replace(path, older, next string) error {
 }
 
 // forget deletes the oldest segments, of which more are there than are to be
-// kept.
-func (f *family) forget(keep int) error {
+// kept, but for those that spare names.
+func (f *family) forget(keep int, spare func([]Old) []uint64) error {
 	if keep <= 0 {
 		return nil
 	}
 	numbers, err := f.numbers()
-	// Only what is ours, whatever its name.
-	ours := slices.DeleteFunc(numbers, func(n uint64) bool {
+	var old []Old
+	for _, n := range numbers {
+		// Only what is ours, whatever its name.
 		r, err := f.open(f.older(n))
-		if err == nil {
-			_ = r.Close()
+		if err != nil {
+			continue
 		}
-		return err != nil
-	})
-	for ; len(ours) > keep && err == nil; ours = ours[1:] {
-		err = os.Remove(f.older(ours[0]))
+		size, _ := r.src.(*fileSource).size()
+		_ = r.Close()
+		old = append(old, Old{Path: f.older(n), Number: n, Size: size})
+	}
+	old = old[:max(len(old)-keep, 0)]
+	for _, o := range release(old, spare) {
+		if err != nil {
+			break
+		}
+		err = os.Remove(o.Path)
 	}
 	return err
 }

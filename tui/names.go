@@ -10,6 +10,7 @@ import (
 type (
 	Source        = source.Source
 	Proxy         = source.Proxy
+	Archived      = source.Archived
 	Route         = source.Route
 	Notices       = source.Notices
 	ExportRequest = source.ExportRequest

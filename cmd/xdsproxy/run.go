@@ -88,7 +88,7 @@ func (a *cli) run(ctx context.Context, path string) error {
 	h := a.host(watched)
 	defer h.Sync()
 	heap.CollectLess()
-	s, err := h.Assemble(app.Design{Path: path, Relay: h.RelayOf(pairs)})
+	s, err := h.Assemble(app.Design{Path: path, Relay: h.RelayOf(pairs), Archived: true})
 	if err != nil {
 		return err
 	}
@@ -127,6 +127,7 @@ func (a *cli) run(ctx context.Context, path string) error {
 	}
 	s.AwaitJudged(again, over)
 	s.AwaitDumps(again)
+	s.AwaitArchive(again)
 	s.Log.Account(a.console())
 	if err == nil && again.Err() != nil {
 		err = context.Canceled

@@ -154,7 +154,7 @@ func (a *cli) screenOfRecording(r *app.Recording, routes []tui.Route, clients fu
 			}
 			return reader, nil
 		},
-		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.Place},
+		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.Place, Archive: r.Archive()},
 		Annotate: func(n session.Note) { r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &n}) },
 		Found:    func(found []check.Finding) { r.Note(found) },
 		Remember: r.Past.Note,

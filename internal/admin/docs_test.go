@@ -30,6 +30,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		Metrics: NewMetrics(rules), Stats: func() (st recorder.Stats) { return st },
 		Clients: func() int { return 0 }, Refused: func() uint64 { return 0 }, Memory: func() (m engine.Memory) { return m },
 		Dumps: func() (d Dumps) { return d }, Held: func() (h Held) { return h },
+		Archive: func() (a Archive) { return a },
 	}
 	descs := make(chan *prometheus.Desc, 100)
 	c.Metrics.Describe(descs)

@@ -45,8 +45,9 @@ type Config struct {
 	// Memory is what is remembered of what is over by who looks at what
 	// passes; nil if nobody does.
 	Memory   func() engine.Memory
-	Dumps    func() Dumps // nil if nothing is dumped
-	Held     func() Held  // nil if no client is asked what it holds
+	Dumps    func() Dumps   // nil if nothing is dumped
+	Held     func() Held    // nil if no client is asked what it holds
+	Archive  func() Archive // nil if nothing is uploaded
 	Build    Build
 	Address  string // that was asked for; its host may be a name, and is answered to
 	Profiles bool   // serve /debug/pprof

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -48,6 +50,23 @@ func (s stateCollector) Collect(ch chan<- prometheus.Metric) {
 		counter("held_asked_total", "How often clients were asked what they hold.", h.Asked)
 		counter("held_failed_total", "How often they could not be asked, or not be understood.", h.Failed)
 	}
+	if s.c.Archive != nil {
+		a := s.c.Archive()
+		stalled := 0.0
+		if a.Stalled {
+			stalled = 1
+		}
+		gauge("archive_pending_segments", "Finished segments that wait for their upload. After a start one of an earlier run may be there already.", float64(a.Pending))
+		gauge("archive_pending_bytes", "Size of the finished segments that wait for their upload.", float64(a.PendingBytes))
+		gauge("archive_oldest_pending_seconds", "How long the oldest of them waits, since it was finished.", a.Oldest.Seconds())
+		counter("archive_uploaded_segments_total", "Segments that the archive has, by this process or found there.", a.Done)
+		counter("archive_uploaded_bytes_total", "Size of the segments that the archive has.", uint64(a.DoneBytes))
+		gauge("archive_failed_segments", "Segments that this process does not upload: they cannot be read, or the archive has another object in their place. The log says why.", float64(a.Failed))
+		gauge("archive_failed_bytes", "Size of these segments.", float64(a.FailedBytes))
+		counter("archive_dropped_segments_total", "Segments that --keep deleted before they were uploaded.", a.Dropped)
+		counter("archive_errors_total", "Attempts to upload that failed. Each is made again.", a.Errors)
+		gauge("archive_stalled", "1 while the last attempt to upload has failed, else 0.", stalled)
+	}
 	if s.c.Memory != nil {
 		m := s.c.Memory()
 		gauge("past_bytes", "What is remembered of what is over, such as streams that ended, by the account's own reckoning.", float64(m.Past))
@@ -76,3 +95,17 @@ type Held struct{ Asked, Failed uint64 }
 
 // Dumps are how many dumps there were.
 type Dumps struct{ Written, Failed, Skipped uint64 }
+
+// Archive is what was uploaded, and what is not yet.
+type Archive struct {
+	Pending      uint64
+	PendingBytes int64
+	Oldest       time.Duration
+	Done         uint64
+	DoneBytes    int64
+	Failed       uint64
+	FailedBytes  int64
+	Dropped      uint64
+	Errors       uint64
+	Stalled      bool
+}

@@ -60,6 +60,8 @@ type Design struct {
 	Held []held.Place
 	// Alone says that nobody operates it: it is there for a moment.
 	Alone bool
+	// Archived says that the recording is uploaded where the settings say so.
+	Archived bool
 }
 
 // Assemble starts the parts of a proxy, each after those that it needs. Nothing
@@ -69,7 +71,12 @@ func (h *Host) Assemble(d Design) (*Assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := h.Record(d.Path)
+	to, err := h.archiveOptions(d.Archived)
+	if err != nil {
+		closeKeys()
+		return nil, err
+	}
+	log, err := h.record(d.Path, to)
 	if err != nil {
 		closeKeys()
 		return nil, err
@@ -127,6 +134,7 @@ func (s *Assembly) Announce(ctx context.Context, listening func()) (forget func(
 	s.announceViews(s.views)
 	s.ops.announce(s.Console)
 	s.status.Announce(s.Console)
+	s.announceArchive()
 	return forget
 }
 

@@ -46,7 +46,7 @@ func (h *Host) offerOperations(rec *Recording, p *proxy.Proxy, d *dumps, k *aski
 	build := build.Read()
 	o := &operations{metrics: admin.NewMetrics(h.rules()), addr: l.Addr()}
 	o.server = admin.New(admin.Config{
-		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(h.Settings.Queue), Memory: rec.Past.memory, Dumps: d.counter(), Held: k.counter(),
+		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(h.Settings.Queue), Memory: rec.Past.memory, Dumps: d.counter(), Held: k.counter(), Archive: rec.archiveCounter(),
 		Build:    admin.Build{Version: build.Version, Revision: build.Commit, Go: build.Go, XDS: build.XDS},
 		Address:  addr.Address,
 		Profiles: bool(h.Settings.AdminPprof), Logger: h.Logger,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/archive"
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -34,6 +35,8 @@ type Recording struct {
 	// losses are the files that somebody else took away; to be read after
 	// Close.
 	losses []recorder.Loss
+	// archive uploads what is finished of it; nil: nothing is uploaded.
+	archive *archive.Archive
 }
 
 // maxLosses bounds the losses that are told at the end.
@@ -41,7 +44,10 @@ const maxLosses = 100
 
 // Record starts a recording at path, or in the state directory if path is "".
 // Secrets are masked unless the settings say otherwise, and then loudly.
-func (h *Host) Record(path string) (*Recording, error) {
+func (h *Host) Record(path string) (*Recording, error) { return h.record(path, nil) }
+
+// record is Record for a recording that is archived, unless to is nil.
+func (h *Host) record(path string, to *archive.Options) (*Recording, error) {
 	if h.Settings.Keep > 0 && h.Settings.MaxSize == 0 && h.Settings.MaxAge == 0 {
 		return nil, console.Misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
 	}
@@ -55,6 +61,12 @@ func (h *Host) Record(path string) (*Recording, error) {
 		}
 	}
 	r := &Recording{}
+	if to != nil {
+		var err error
+		if r.archive, err = archive.New(path, *to); err != nil {
+			return nil, unwritable(err)
+		}
+	}
 	trouble := &trouble{con: h.Console, every: time.Minute, lost: func() uint64 { return r.Stats().Lost }}
 	options := h.RecorderOptions(&r.Buffers)
 	var err error
@@ -71,6 +83,10 @@ func (h *Host) Record(path string) (*Recording, error) {
 		if err := recorder.MarkLast(l.Next); err != nil {
 			h.Warn("%v", err)
 		}
+		r.archive.Moved(l.Next)
+	}
+	if r.archive != nil {
+		options.Spare, options.Rotated = r.archive.Spare, r.archive.Rotated
 	}
 	transform := options.Transform
 	options.Transform = func(e *session.Entry) {
@@ -88,8 +104,10 @@ func (h *Host) Record(path string) (*Recording, error) {
 		r.Log, err = recorder.Create(path, options)
 	}
 	if err != nil {
+		r.archive.Discard()
 		return nil, unwritable(err)
 	}
+	r.archive.Start(r.Facts().Created)
 	if h.Settings.KeepSecrets {
 		h.Warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", r.Place())
 		r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &session.Note{
@@ -144,6 +162,7 @@ func (r *Recording) Discard() {
 	if path := r.Path(); path != "" {
 		_ = os.Remove(path)
 	}
+	r.archive.Discard()
 }
 
 // Place is where the recording is: its path, or "memory".

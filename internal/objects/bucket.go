@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
 // bucket is a store that speaks S3.
@@ -42,9 +41,6 @@ var _ interface {
 } = (*bucket)(nil)
 
 func openBucket(name string, o Options) (*bucket, error) {
-	if err := s3utils.CheckValidBucketName(name); err != nil {
-		return nil, &Error{What: fmt.Sprintf("%q cannot be the name of a bucket", printable(name)), Hint: "s3://BUCKET/PREFIX/ has 3 to 63 letters, digits, dots and hyphens as BUCKET"}
-	}
 	env, err := readSurroundings()
 	if err != nil {
 		return nil, err

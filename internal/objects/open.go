@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
 const (
@@ -23,36 +25,57 @@ func Is(name string) bool {
 // In s3:// everything behind the bucket is taken as it stands, as other programs
 // do; in file:// %41 is an A, as in any file URL.
 func Open(name string, o Options) (Store, string, error) {
-	switch {
-	case strings.HasPrefix(name, schemeS3):
-		bucket, key, _ := strings.Cut(strings.TrimPrefix(name, schemeS3), "/")
-		if err := checkBelow(name, key); err != nil {
-			return nil, "", err
-		}
-		s, err := openBucket(bucket, o)
+	where, key, err := split(name)
+	if err != nil {
+		return nil, "", err
+	}
+	if strings.HasPrefix(name, schemeFile) {
+		s, key, err := openDir(where, o)
 		if err != nil {
 			return nil, "", err
 		}
 		return s, key, nil
+	}
+	s, err := openBucket(where, o)
+	if err != nil {
+		return nil, "", err
+	}
+	return s, key, nil
+}
+
+// Check says what of a URL Open would refuse, and looks at nothing.
+func Check(name string) error {
+	_, _, err := split(name)
+	return err
+}
+
+// split is the bucket and the key that a URL names, or a path.
+func split(name string) (where, key string, err error) {
+	switch {
+	case strings.HasPrefix(name, schemeS3):
+		bucket, key, _ := strings.Cut(strings.TrimPrefix(name, schemeS3), "/")
+		if err := checkBelow(name, key); err != nil {
+			return "", "", err
+		}
+		if err := s3utils.CheckValidBucketName(bucket); err != nil {
+			return "", "", &Error{What: fmt.Sprintf("%q cannot be the name of a bucket", printable(bucket)), Hint: "s3://BUCKET/PREFIX/ has 3 to 63 letters, digits, dots and hyphens as BUCKET"}
+		}
+		return bucket, key, nil
 	case strings.HasPrefix(name, schemeFile):
 		host, path, _ := strings.Cut(strings.TrimPrefix(name, schemeFile), "/")
 		if host != "" && host != "localhost" {
-			return nil, "", &Error{
+			return "", "", &Error{
 				What: fmt.Sprintf("%s names the machine %s, and files of other machines cannot be read", printable(name), printable(host)),
 				Hint: "a path begins with a third slash: file:///var/archive/",
 			}
 		}
 		path, err := url.PathUnescape(path)
 		if err != nil || strings.ContainsRune(path, 0) {
-			return nil, "", &Error{What: fmt.Sprintf("%s is not a URL: a %% has to be followed by two hexadecimal digits", printable(name)), Hint: "write %25 for a % in a path"}
+			return "", "", &Error{What: fmt.Sprintf("%s is not a URL: a %% has to be followed by two hexadecimal digits", printable(name)), Hint: "write %25 for a % in a path"}
 		}
-		s, key, err := openDir("/"+path, o)
-		if err != nil {
-			return nil, "", err
-		}
-		return s, key, nil
+		return "/" + path, "", nil
 	}
-	return nil, "", &Error{What: fmt.Sprintf("%s is not the URL of a store", printable(name)), Hint: "s3://BUCKET/PREFIX/ and file:///DIR/ are"}
+	return "", "", &Error{What: fmt.Sprintf("%s is not the URL of a store", printable(name)), Hint: "s3://BUCKET/PREFIX/ and file:///DIR/ are"}
 }
 
 // checkBelow refuses a key in a URL that no object can have.

@@ -13,6 +13,9 @@ func (ss *Settings) Check(con *console.Console) error {
 	if _, err := ss.Dumps(); err != nil {
 		return err
 	}
+	if _, err := ss.Archive(); err != nil {
+		return err
+	}
 	if _, err := ss.Held(); err != nil {
 		return err
 	}

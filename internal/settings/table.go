@@ -45,6 +45,7 @@ type Values struct {
 	NoCheck     Bool
 	Ring        Size
 	dumps       dumpValues
+	archive     archiveValues
 	held        heldValues
 	files       fileValues
 	memoryPast  Size
@@ -76,6 +77,7 @@ const (
 	groupForward = "Forwarding"
 	groupLimits  = "Limits"
 	GroupRecord  = "Recording"
+	groupArchive = "Archive"
 	groupDumps   = "Dumps"
 	groupFiles   = "Files"
 	groupHeld    = "What clients hold"
@@ -148,6 +150,7 @@ func (c *Values) bind() []*Setting {
 		row(GroupRecord, "no-check", &c.NoCheck,
 			"do not hold what passes against the rules"),
 	}...)
+	table = append(table, c.archive.bind()...)
 	table = append(table, c.dumps.bind()...)
 	table = append(table, c.files.bind()...)
 	table = append(table, c.held.bind()...)

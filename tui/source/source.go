@@ -4,6 +4,7 @@ package source
 
 import (
 	"context"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -60,8 +61,18 @@ type Proxy struct {
 	Clients func() int
 	// Stats are those of the log.
 	Stats func() recorder.Stats
+	// Archive tells what of the log was uploaded; nil: nothing is.
+	Archive func() Archived
 	// Recording is where the log is kept: a path, or "memory".
 	Recording func() string
+}
+
+// Archived is what of the log was uploaded, and what is not yet.
+type Archived struct {
+	Done, Pending, Failed, Dropped uint64 // segments
+	DoneBytes, PendingBytes        int64
+	Oldest                         time.Duration // how long the first that waits does
+	Stalled                        bool
 }
 
 // Route is a listener and its upstream.

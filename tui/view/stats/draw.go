@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/source"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -383,9 +384,40 @@ func (v *View) recorder(scr view.Screen) []widget.Line {
 	more.Add(widget.Muted, "memory of this process ")
 	more.Add(widget.Plain, render.Size(int64(v.memory)))
 	out := []widget.Line{l, more}
+	if v.archive != nil {
+		out = append(out, archiveLine(v.archive))
+	}
 	if n := v.Past.Forgotten; n > 0 {
 		out = append(out, widget.Spans(widget.In(widget.Muted, " PAST   "), widget.In(widget.Warned, "forgotten "+render.Count(n, "time", "times")),
 			widget.In(widget.Muted, "   "+render.Size(v.Past.Past)+" of "+render.Size(v.Past.Budget)+" are what is over: rules know less of it")))
 	}
 	return out
+}
+
+// archiveLine is what was uploaded, and what is not yet.
+func archiveLine(a *source.Archived) widget.Line {
+	l := widget.Text(widget.Muted, " ARCHIVE   uploaded ")
+	l.Add(widget.Plain, render.Count(a.Done, "segment", "segments")+", "+render.Size(a.DoneBytes)+"   ")
+	l.Add(widget.Muted, "waiting ")
+	waiting, look := render.Number(a.Pending), widget.Plain
+	if a.Pending > 0 {
+		waiting += ", " + render.Size(a.PendingBytes) + ", for " + render.Duration(a.Oldest.Truncate(time.Second))
+	}
+	if a.Stalled {
+		look = widget.Warned
+	}
+	l.Add(look, waiting+"   ")
+	for _, x := range []struct {
+		name string
+		n    uint64
+	}{{"failed", a.Failed}, {"deleted before", a.Dropped}} {
+		if x.n > 0 {
+			l.Add(widget.Muted, x.name+" ")
+			l.Add(widget.Bad, render.Number(x.n)+"   ")
+		}
+	}
+	if a.Stalled {
+		l.Add(widget.Bad, "THE ARCHIVE CANNOT BE REACHED   ")
+	}
+	return l
 }

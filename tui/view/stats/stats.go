@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/source"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -25,25 +26,27 @@ type View struct {
 	of      uint64       // generation that it is of
 	asked   time.Time
 	asking  bool
-	memory  uint64          // of this process, in bytes
-	Past    engine.Memory   // of what is over
-	log     *recorder.Stats // of the recorder, nil if this process has none
-	Measure func() uint64   // tells the memory
-	win     widget.Window   // in the biggest messages
-	first   int             // line of the body where these begin
-	columns [2]int          // between which they stand
-	at      index.Big       // that is selected
+	memory  uint64           // of this process, in bytes
+	Past    engine.Memory    // of what is over
+	log     *recorder.Stats  // of the recorder, nil if this process has none
+	archive *source.Archived // nil if nothing is uploaded
+	Measure func() uint64    // tells the memory
+	win     widget.Window    // in the biggest messages
+	first   int              // line of the body where these begin
+	columns [2]int           // between which they stand
+	at      index.Big        // that is selected
 }
 
 func New() *View { return &View{Measure: memoryInUse} }
 
 // counting is what a command brings.
 type counting struct {
-	stats  *index.Stats
-	of     uint64
-	memory uint64
-	past   engine.Memory
-	log    *recorder.Stats
+	stats   *index.Stats
+	of      uint64
+	memory  uint64
+	past    engine.Memory
+	log     *recorder.Stats
+	archive *source.Archived
 }
 
 func (v *View) Title() string { return "Stats" }
@@ -56,9 +59,15 @@ func (v *View) Keys() []key.Offer {
 	})
 }
 
+// uploads is how often what was uploaded is looked at while nothing passes.
+const uploads = 5 * time.Second
+
 func (v *View) Tick(scr view.Screen) tea.Cmd {
 	g := scr.Log().Index.Generation()
-	if v.asking || v.known != nil && (g == v.of || scr.Now().Sub(v.asked) < view.Judgement) {
+	pause := scr.Now().Sub(v.asked)
+	// What is uploaded changes while nothing passes, too.
+	same := g == v.of && (v.archive == nil || pause < uploads)
+	if v.asking || v.known != nil && (same || pause < view.Judgement) {
 		return nil
 	}
 	v.asking, v.asked = true, scr.Now()
@@ -68,6 +77,10 @@ func (v *View) Tick(scr view.Screen) tea.Cmd {
 		if p := log.Proxy; p != nil {
 			log := p.Stats()
 			c.log = &log
+			if p.Archive != nil {
+				archive := p.Archive()
+				c.archive = &archive
+			}
 		}
 		return c
 	})
@@ -88,7 +101,7 @@ func (v *View) Handle(_ view.Screen, msg any) tea.Cmd {
 	if !is {
 		return nil
 	}
-	v.known, v.of, v.memory, v.Past, v.log, v.asking = c.stats, c.of, c.memory, c.past, c.log, false
+	v.known, v.of, v.memory, v.Past, v.log, v.archive, v.asking = c.stats, c.of, c.memory, c.past, c.log, c.archive, false
 	for i, b := range c.stats.Biggest { // the selection stays with its message
 		if v.at.Row.Seq != 0 && b.Row.Seq == v.at.Row.Seq {
 			v.win.At = i
