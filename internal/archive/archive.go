@@ -35,9 +35,9 @@ type Options struct {
 	Tell func(text, hint string)
 
 	// First and Most are the shortest and the longest pause after a failure, Stall
-	// how long nothing works until that is told; a second, five minutes and an hour
-	// if zero.
-	First, Most, Stall time.Duration
+	// how long nothing works until that is told, Look how often others of the same
+	// name are looked for; a second, five minutes, an hour and an hour if zero.
+	First, Most, Stall, Look time.Duration
 }
 
 // Archive uploads what one process records, and what earlier ones have left in the
@@ -73,6 +73,9 @@ func New(path string, o Options) (*Archive, error) {
 	}
 	if o.Stall <= 0 {
 		o.Stall = time.Hour
+	}
+	if o.Look <= 0 {
+		o.Look = time.Hour
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {

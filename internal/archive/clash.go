@@ -16,12 +16,8 @@ type clash struct {
 	looked   time.Time
 }
 
-// How often, and how far, others are looked for: that is a list of one day of one
-// proxy.
-const (
-	lookAgain = time.Hour
-	lookMost  = 5000
-)
+// lookMost bounds how far others are looked for, in the list of one day of one proxy.
+const lookMost = 5000
 
 // lookForOthers says once that another proxy uploads under the same name at the same
 // time: then no object of one is in the way of the other's, as names of recordings
@@ -40,7 +36,7 @@ func (a *Archive) lookForOthers(ctx context.Context, r *recording, key string) {
 		a.clash.since = o.Modified
 		return // others come later, too
 	}
-	if !a.clash.looked.IsZero() && time.Since(a.clash.looked) < lookAgain {
+	if !a.clash.looked.IsZero() && time.Since(a.clash.looked) < a.o.Look {
 		return
 	}
 	a.clash.looked = time.Now()

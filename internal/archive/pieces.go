@@ -154,7 +154,11 @@ func (a *Archive) look() {
 			continue
 		}
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			a.current.piece(file, info.Size()).since = info.ModTime()
+			p := a.current.piece(file, info.Size())
+			p.since = info.ModTime()
+			if !live && slices.Contains(paths, file) && nothingIn(file) {
+				p.state = empty // so that nobody is told that it waits
+			}
 		}
 	}
 	for path, p := range a.current.pieces {
@@ -162,6 +166,12 @@ func (a *Archive) look() {
 			delete(a.current.pieces, path)
 		}
 	}
+}
+
+// nothingIn says whether a segment has nothing but what it repeats.
+func nothingIn(path string) bool {
+	f, err := recorder.InspectFile(path)
+	return err == nil && f.Facts.Entries == 0
 }
 
 // next is the oldest piece that waits: of this process, else of an earlier one.
