@@ -87,6 +87,7 @@ func startProxy(t *testing.T, upstream string) *proxy {
 // setup is what is special about how a proxy is started.
 type setup struct {
 	listen string   // 127.0.0.1:0 if empty
+	file   string   // of the recording; in a directory of its own if empty
 	args   []string // after the others
 	env    []string
 }
@@ -97,6 +98,9 @@ func startProxyWith(t *testing.T, upstream string, s setup) *proxy {
 		s.listen = "127.0.0.1:0"
 	}
 	p := &proxy{file: filepath.Join(t.TempDir(), "session.xdsp"), stderr: newLines(), exited: make(chan struct{})}
+	if s.file != "" {
+		p.file = s.file
+	}
 	args := append([]string{"run", "--headless", "--listen", s.listen, "--upstream", upstream, "-w", p.file}, s.args...)
 	p.cmd = exec.Command(program(t), args...)
 	p.cmd.Stderr = p.stderr

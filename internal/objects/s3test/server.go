@@ -143,6 +143,11 @@ func (s *Server) Client() *minio.Core {
 	return c
 }
 
+// MakeBucket makes another bucket.
+func (s *Server) MakeBucket(name string) error {
+	return s.Client().MakeBucket(context.Background(), name, minio.MakeBucketOptions{})
+}
+
 // CheckKeys makes the server refuse keys that it has not given, from now on.
 func (s *Server) CheckKeys() {
 	s.t.Helper()
