@@ -38,6 +38,11 @@ least recent is forgotten: rules that would need it are silent, never wrong.
 xdsproxy info and /metrics say how often that happened; check on the recording
 with a larger --memory-past judges it again.
 
+--archive uploads each finished segment of the recording to a bucket or a
+directory. Nothing waits for that. What could not be uploaded is uploaded by the
+next run that records into the same directory. For s3:// the environment says
+what it says to AWS's own programs: AWS_PROFILE, AWS_ENDPOINT_URL and so on.
+
 On a terminal the screen of xdsproxy open shows what passes; it never holds it
 up. If the terminal goes away, the proxy goes on until the last client has left.
 --headless leaves the screen out.
@@ -60,6 +65,10 @@ xdsproxy run --upstream istiod.istio-system:15012 \
 # Files of Envoy instead of a control plane, and what Envoy makes of them
 xdsproxy run --files /etc/envoy/dynamic --envoy-bootstrap envoy.yaml \
              --envoy-admin 127.0.0.1:9901
+
+# As a service that keeps five segments here, and all of them in a bucket
+xdsproxy run --headless --upstream istiod.istio-system:15010 --admin :9901 \
+             --archive s3://mesh-recordings/xds/ --keep 4 --archive-hold 10GiB
 
 # In a script: the first line on standard error says that it is ready
 xdsproxy run --headless --upstream unix:/run/cp.sock -w session.xdsp`,
