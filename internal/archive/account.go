@@ -75,9 +75,6 @@ func (a *Archive) refuse(p *piece, text, hint string) {
 // arrived says that the store has a piece.
 func (a *Archive) arrived(p *piece, size int64) {
 	a.mu.Lock()
-	if p.state == dropped { // it was deleted here while it was uploaded
-		a.count.dropped--
-	}
 	p.state, p.size = uploaded, size
 	a.count.done++
 	a.count.doneBytes += size

@@ -79,14 +79,19 @@ func plainName(s string) bool {
 }
 
 func readIntent(path string) (intent, error) {
+	// Before it is opened: a pipe would wait for somebody who writes.
+	info, err := os.Stat(path)
+	if err != nil {
+		return intent{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return intent{}, errIntent
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return intent{}, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return intent{}, errIntent
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxIntent))
 	if err != nil {
 		return intent{}, err

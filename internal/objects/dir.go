@@ -50,7 +50,11 @@ func openDir(name string, o Options) (*directory, string, error) {
 	if err != nil {
 		return nil, "", dirError("open", clean, err)
 	}
-	return &directory{root: root, path: clean}, key, nil
+	s := &directory{root: root, path: clean}
+	if o.Create {
+		s.tidy()
+	}
+	return s, key, nil
 }
 
 // dirError is an error of the file system in one sentence.

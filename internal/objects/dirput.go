@@ -10,7 +10,29 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
+	"time"
 )
+
+// uploadPrefix is what a file under way is called, in metaDir.
+const uploadPrefix = ".upload-"
+
+// tidy removes what uploads that were killed have left: nothing is written to it any
+// more for a day.
+func (s *directory) tidy() {
+	entries, err := fs.ReadDir(s.root.FS(), metaDir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), uploadPrefix) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = s.root.Remove(path.Join(metaDir, e.Name()))
+		}
+	}
+}
 
 // Put writes a file that nobody sees, brings it to the disk, and then gives it its
 // name.
@@ -39,7 +61,7 @@ func (s *directory) put(ctx context.Context, key string, body io.ReaderAt, size 
 			return err
 		}
 	}
-	temp := path.Join(metaDir, ".upload-"+rand.Text())
+	temp := path.Join(metaDir, uploadPrefix+rand.Text())
 	defer func() { _ = s.root.Remove(temp) }()
 	if err := s.write(ctx, temp, io.NewSectionReader(body, 0, size), size); err != nil {
 		return err

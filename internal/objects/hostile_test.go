@@ -591,6 +591,20 @@ func TestDirectory(t *testing.T) {
 	if found, _ := os.ReadDir(outside); len(found) != 1 {
 		t.Errorf("something was written outside: %v", found)
 	}
+	// What a kill has left goes after a day, and what is under way stays.
+	old := time.Now().Add(-25 * time.Hour)
+	for name, at := range map[string]time.Time{".upload-old": old, ".upload-new": time.Now(), "other": old} {
+		path := filepath.Join(dir, ".meta", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := objects.Open("file://"+dir, objects.Options{Create: true}); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".meta", "*")); len(left) != 2 {
+		t.Errorf("%q are left", left)
+	}
 	_, key, err = objects.Open("file://"+dir+"/real", objects.Options{})
 	if err != nil || key != "real" {
 		t.Errorf("%q, %v", key, err)
