@@ -31,7 +31,7 @@ type Options struct {
 	// Keep of the recorder would delete them.
 	Hold int64
 	// Tell is given what people should know, a sentence and perhaps a hint, by the
-	// goroutine that uploads or the writer of the log. It must not wait for long.
+	// goroutine that uploads, and where the recording begins or moves.
 	Tell func(text, hint string)
 
 	// First and Most are the shortest and the longest pause after a failure, Stall
@@ -60,6 +60,8 @@ type Archive struct {
 	told    map[string]bool
 	clash   clash
 	names   map[string]bool // of recordings of earlier runs, which are ours, too
+
+	deleting bool // --keep has deleted what was not uploaded, and that is to be told
 }
 
 // New prepares the upload of the recording that will be at path: it leaves its
@@ -167,15 +169,24 @@ func (a *Archive) Spare(old []recorder.Old) (stay []uint64) {
 	}
 	first := lost > 0 && !a.outage.dropped
 	a.outage.dropped = a.outage.dropped || lost > 0
-	hold := a.o.Hold
+	a.deleting = a.deleting || first
+	a.mu.Unlock()
+	return stay
+}
+
+// tellDeleting says that --keep deletes what is not uploaded. Spare leaves that to the
+// goroutine that uploads: who reads our words may be slow.
+func (a *Archive) tellDeleting() {
+	a.mu.Lock()
+	deleting := a.deleting
+	a.deleting = false
 	a.mu.Unlock()
 	switch {
-	case first && hold > 0:
+	case deleting && a.o.Hold > 0:
 		a.tell("--keep deletes segments that are not uploaded yet: --archive-hold has no room for more", "a larger --archive-hold keeps more of them on disk")
-	case first:
+	case deleting:
 		a.tell("--keep deletes segments that are not uploaded yet", "--archive-hold 10GiB keeps them until they are, as far as that has room")
 	}
-	return stay
 }
 
 // rescan is how often the directory is looked at though nobody says that anything

@@ -131,6 +131,7 @@ func filesOf(path string) []string {
 // look finds the segments of this process that are finished, and forgets those that
 // are gone and need nothing any more.
 func (a *Archive) look() {
+	a.tellDeleting()
 	a.mu.Lock()
 	paths, live := slices.Clone(a.current.paths), a.current.live
 	a.mu.Unlock()
