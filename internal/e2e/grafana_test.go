@@ -40,7 +40,7 @@ func TestDashboardOfProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer story.Close()
-	p := startProxyWith(t, story.Addr(), setup{args: []string{"--admin", "127.0.0.1:0"}})
+	p := startProxyWith(t, story.Addr(), setup{args: []string{"--admin", "127.0.0.1:0", "--archive", "file://" + t.TempDir() + "/"}})
 	admin := p.stderr.find(t, adminLine, p.exited)[1]
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
