@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// testToken is what the stand-in has in the Secret.
+const testToken = "a-token-for-tests-only"
+
+// TestMain is also the stand-in for kubectl, where the test program is called so.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "kubectl" {
+		os.Exit(standIn(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// standIn is a kubectl without a cluster. port-forward is real TCP, to a port of
+// this machine in the place of one in a pod. What it is called with, and its process,
+// go to files in STANDIN.
+func standIn(args []string) int {
+	dir := os.Getenv("STANDIN")
+	log, err := os.OpenFile(filepath.Join(dir, "calls"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(log, "%d %q\n", os.Getpid(), args)
+	_ = log.Close()
+	switch {
+	case slices.Contains(args, "secret"):
+		if os.Getenv("STANDIN_SECRET") == "none" {
+			fmt.Fprintln(os.Stderr, `Error from server (NotFound): secrets "xdsproxy-viewer" not found`)
+			return 1
+		}
+		fmt.Print(base64.StdEncoding.EncodeToString([]byte(testToken + "\n")))
+		return 0
+	case slices.Contains(args, "port-forward"):
+		if os.Getenv("STANDIN_FORWARD") == "none" {
+			fmt.Fprintln(os.Stderr, "Error from server (NotFound): deployments.apps \"xdsproxy\" not found\x1b[31m")
+			return 1
+		}
+		return forwardForReal(args[len(args)-1], dir)
+	}
+	return 2
+}
+
+func forwardForReal(ports, dir string) int {
+	local, remote, _ := strings.Cut(ports, ":")
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", local))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "unable to listen on any of the requested ports:", err)
+		return 1
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	fmt.Printf("Forwarding from 127.0.0.1:%s -> %s\n", port, remote)
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return 1
+		}
+		fmt.Println("Handling connection for", port)
+		go func() {
+			defer c.Close()
+			to, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", remote))
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "error: lost connection to pod")
+				return
+			}
+			defer to.Close()
+			go func() { _, _ = io.Copy(to, c); _ = to.(*net.TCPConn).CloseWrite() }()
+			_, _ = io.Copy(c, to)
+		}()
+	}
+}
+
+// call is what the stand-in was called with.
+type call struct {
+	pid  int
+	args string
+}
+
+func calls(t *testing.T, dir string) (out []call) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "calls"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(text)) {
+		var c call
+		pid, args, _ := strings.Cut(strings.TrimSpace(l), " ")
+		if _, err := fmt.Sscan(pid, &c.pid); err != nil {
+			t.Fatal(err)
+		}
+		c.args = args
+		out = append(out, c)
+	}
+	return out
+}
+
+// programs builds the plugin, and xdsproxy if it is wanted, into one directory.
+func programs(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), "../"+name)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go build %s: %v\n%s", name, err, out)
+		}
+	}
+	return dir
+}
+
+// realKubectl is the kubectl of this machine.
+func realKubectl(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("kubectl")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("no kubectl: ", err)
+		}
+		t.Skip("there is no kubectl, internal/e2e/tools/kubectl.sh installs one: ", err)
+	}
+	return path
+}
