@@ -37,8 +37,8 @@ Flags:
       --kubeconfig FILE     the configuration of kubectl
       --port N              where --viewer listens in the pod (default 18999)
       --token-secret NAME   the Secret whose key "token" is the viewer's token
-                            (default xdsproxy-viewer); it is not read where
-                            XDSPROXY_VIEWER_TOKEN or --viewer-token-file is given
+                            (default xdsproxy-viewer); it is not read if
+                            XDSPROXY_VIEWER_TOKEN or --viewer-token-file says it
       --wait DURATION       how long to wait for the proxy (default 30s)
   -h, --help                print this help
 
