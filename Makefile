@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-e2e test-rest lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables chromium peers ci full clean
+.PHONY: help build test test-e2e test-rest test-deploy lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium peers ci full clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -34,11 +34,12 @@ build: ## build bin/xdsproxy
 # it is written, and in internal/bench/fleetday in the simulation; make full has these under it. The end-to-end tests start programs, and mostly wait for them:
 # they run beside all others, and under the race detector in make full.
 E2E     = ./internal/e2e
-RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -vxF -e ./cmd/xdsproxy -e ./check -e ./internal/agree -e ./internal/bench/fleetday -e $(E2E))
+RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -vxF -e ./deploy/test -e ./cmd/xdsproxy -e ./check -e ./internal/agree -e ./internal/bench/fleetday -e $(E2E))
 RACING  = (Scripts|Signal|Hangup|TooManyClients|RunForwards|ClosedPipe|Watch|Unready|TakenAway|LastWords)/^(admin|demo|listeners|replay|run|segments|terminal|viewer|viewertoken|watch|wrap|wraptls)$$
 
 test: peers ## all tests, with the race detector where goroutines meet, against real xDS clients
 	@$(MAKE) --no-print-directory -k -j2 test-e2e test-rest
+	@$(MAKE) --no-print-directory test-deploy
 
 test-e2e:
 	@$(GO) test -parallel 4 -timeout 25m $(E2E)
@@ -51,10 +52,15 @@ test-rest:
 	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACY) $(E2E))") || bad=1; \
 	exit $$bad
 
+# In a module of its own, with the types of Kubernetes.
+test-deploy:
+	@cd deploy/test && $(GO) test -timeout 20m ./...
+
 lint: ## gofumpt, go vet, staticcheck
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files -co --exclude-standard '*.go')) || exit 1; \
 	if [ -n "$$out" ]; then echo "not formatted (make fmt mends it):"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
+	cd deploy/test && $(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
 fmt: ## format all Go files
@@ -105,14 +111,15 @@ tmux: ## install tmux, the system's (needs root and apt)
 tshark: ## install tshark, the system's (needs root and apt)
 tcpdump: ## install tcpdump, the system's (needs root and apt)
 iptables: ## install iptables, the system's (needs root and apt)
+kubectl: ## install kubectl, the system's (needs root and apt)
 chromium: ## install Chromium, the system's (needs root and apt)
-envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables chromium:
+envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium:
 	@internal/e2e/tools/$@.sh
 
 # What cannot be installed is left out: its tests then skip, and say so. With
 # CI set they fail instead.
 peers:
-	@for peer in envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables chromium; do \
+	@for peer in envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium; do \
 		internal/e2e/tools/$$peer.sh || echo "make: going on without $$peer" >&2; \
 	done
 

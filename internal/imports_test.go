@@ -108,6 +108,8 @@ var allowed = map[string][]string{
 		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "internal/csds", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
+	"deploy":                  {},         // manifests, and what the plugin prints of them
+	"cmd/kubectl-xds":         {"deploy"}, // runs kubectl and xdsproxy as commands; links neither
 	"internal/bootstrap":      {"internal/lenient"},
 	"internal/held":           {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
 	"internal/configdump":     {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // options is a command line. Flags stand before or after what they are about, since
@@ -74,7 +75,7 @@ func (c complaint) Error() string { return string(c) }
 func (o *options) flags() map[string]func(string) error {
 	text := func(to *string, form *regexp.Regexp, is string) func(string) error {
 		return func(s string) error {
-			if len(s) > 253 || !form.MatchString(s) {
+			if len(s) > 253 || !utf8.ValidString(s) || !form.MatchString(s) {
 				return complaint("this is not " + is)
 			}
 			*to = s
