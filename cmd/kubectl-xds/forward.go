@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,16 +10,19 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// forward is kubectl port-forward, started again when it ends, until stop.
+// forward is kubectl port-forward, started again when it ends, until stop. Before it
+// stands a listener of our own: kubectl also ends when one connection through it
+// goes wrong, and xdsproxy would take the next one that fails for the proxy's.
 type forward struct {
-	v      *view
-	remote int
-	// local is the port on this machine. The first kubectl picks it, later ones
-	// have to take the same.
-	local int
+	v        *view
+	remote   int
+	listener net.Listener
+	// port is where the kubectl of now listens, 0 if there is none.
+	port atomic.Int32
 
 	cancel context.CancelFunc
 	over   sync.WaitGroup
@@ -43,23 +45,20 @@ func (f *forward) start(ctx context.Context) error {
 	defer done()
 	for {
 		child, port, err := f.launch(deadline)
-		if err == nil {
-			f.local = port
-			err = answers(deadline, port)
-		}
-		if err == nil {
-			f.over.Go(func() { f.keep(ctx, child) })
-			return nil
-		}
-		if child != nil {
-			child.kill()
-			err = failed(fmt.Sprintf("is the proxy run with --viewer 127.0.0.1:%d? --port names another", f.remote),
-				"no viewer answers on port %d of %s: %s", f.remote, f.v.to, child.said.or(err))
-		}
-		// Without a port nothing was forwarded at all: no such pod, no right.
-		if f.local == 0 {
+		if err != nil {
+			// Nothing was forwarded at all: no such pod, no right.
 			return err
 		}
+		conn, _, err := f.reach(deadline, port, []byte(preface))
+		if err == nil {
+			hangUp(conn)
+			f.port.Store(int32(port))
+			f.over.Go(func() { f.keep(ctx, child) })
+			return f.listen(ctx)
+		}
+		child.kill()
+		err = failed(fmt.Sprintf("is the proxy run with --viewer 127.0.0.1:%d? --port names another", f.remote),
+			"no viewer answers on port %d of %s: %s", f.remote, f.v.to, child.said.or(err))
 		select {
 		case <-deadline.Done():
 			return err
@@ -78,21 +77,24 @@ func (f *forward) keep(ctx context.Context, child *one) {
 			return
 		case <-child.ended:
 		}
+		f.port.Store(0)
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-time.After(again):
 			}
-			var err error
-			if child, _, err = f.launch(ctx); err == nil {
+			next, port, err := f.launch(ctx)
+			if err == nil {
+				child = next
+				f.port.Store(int32(port))
 				break
 			}
 		}
 	}
 }
 
-// stop ends kubectl, and returns when it is gone.
+// stop ends kubectl and all connections, and returns when they are gone.
 func (f *forward) stop() {
 	if f.cancel != nil {
 		f.cancel()
@@ -104,11 +106,7 @@ var forwarding = regexp.MustCompile(`^Forwarding from 127\.0\.0\.1:(\d{1,5}) -> 
 
 // launch starts kubectl and waits until it has said which port it listens on.
 func (f *forward) launch(ctx context.Context) (c *one, local int, err error) {
-	ports := ":" + strconv.Itoa(f.remote)
-	if f.local != 0 {
-		ports = strconv.Itoa(f.local) + ports
-	}
-	argv := f.v.o.kubectl("port-forward", "--address", "127.0.0.1", f.v.to.String(), ports)
+	argv := f.v.o.kubectl("port-forward", "--address", "127.0.0.1", f.v.to.String(), ":"+strconv.Itoa(f.remote))
 	c = &one{cmd: exec.Command(f.v.kubectl, argv[1:]...), ended: make(chan struct{}), said: &tail{}}
 	c.cmd.Stderr = c.said
 	// A group of its own: Ctrl-C is for xdsproxy, which may go on.
@@ -166,34 +164,4 @@ func (c *one) kill() {
 		end(c.cmd.Process, true)
 		<-c.ended
 	}
-}
-
-// preface is what a client of HTTP/2 says first (RFC 9113, 3.4), with an empty
-// SETTINGS frame. A server answers with SETTINGS of its own.
-const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-
-// answers says whether something that speaks HTTP/2 is at the other end. That
-// kubectl listens does not say so: it connects to the pod for each connection.
-func answers(ctx context.Context, port int) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	wait := time.Now().Add(10 * time.Second)
-	if limit, has := ctx.Deadline(); has && limit.Before(wait) {
-		wait = limit
-	}
-	_ = conn.SetDeadline(wait)
-	if _, err := io.WriteString(conn, preface); err != nil {
-		return err
-	}
-	head := make([]byte, 9)
-	if _, err := io.ReadFull(conn, head); err != nil {
-		return fmt.Errorf("the connection ends: %w", err)
-	}
-	if head[3] != 4 || !bytes.Equal(head[5:], make([]byte, 4)) {
-		return fmt.Errorf("what answers does not speak HTTP/2")
-	}
-	return nil
 }

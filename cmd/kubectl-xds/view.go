@@ -5,12 +5,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -83,7 +81,7 @@ func (v *view) run(in io.Reader, out, errs io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	argv := append([]string{v.command, net.JoinHostPort("127.0.0.1", strconv.Itoa(f.local))}, v.o.rest...)
+	argv := append([]string{v.command, f.local()}, v.o.rest...)
 	cmd := exec.Command(v.xdsproxy, argv...)
 	cmd.Env = env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
@@ -167,7 +165,7 @@ func (t *tail) String() string { return string(t.b) }
 func (t *tail) or(err error) string {
 	lines := strings.Split(strings.TrimSpace(t.String()), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
-		return strings.TrimPrefix(strings.TrimPrefix(last, "error: "), "Error from server ")
+		return strings.TrimPrefix(last, "error: ")
 	}
 	if err == nil {
 		return "it said nothing"
