@@ -422,3 +422,19 @@ func (p *pki) echo(t *testing.T, upstream string, env map[string]string) {
 		t.Errorf("the control plane says %q: %v", got, err)
 	}
 }
+
+// The bootstraps of the examples are ones that Envoy takes.
+func TestExamples(t *testing.T) {
+	envoy := "../../.tools/envoy/envoy/_bin/envoy"
+	if _, err := os.Stat(envoy); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("make envoy installs it: ", err)
+	}
+	for _, example := range []string{"sidecar", "original-dst"} {
+		if out, err := exec.Command(envoy, "--mode", "validate", "--config-path", "../example/"+example+"/envoy.yaml").CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", example, err, out)
+		}
+	}
+}
