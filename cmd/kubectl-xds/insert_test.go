@@ -148,14 +148,28 @@ func plain(t *testing.T, text string) any {
 
 func TestInsertRefuses(t *testing.T) {
 	for _, c := range [][]string{
-		{"istio"}, {"deploy/web"},
-		{"istio", "pod/web"}, {"istio", "envoyproxy/web"}, {"envoy-gateway", "deploy/web"},
-		{"istio", "deploy/web;id"}, {"istio", "deploy/$(id)"}, {"istio", "deploy/we\nb"}, {"istio", "deploy/" + strings.Repeat("a", 254)},
-		{"istio", "deploy/web", "-n", "a b"}, {"istio", "deploy/web", "-n"}, {"istio", "deploy/web", "--context", "a\x1b[1m"}, {"istio", "deploy/web", "--context", "a\nb"},
-		{"istio", "deploy/web", "--proxy", "host:1\nevil: yes"}, {"istio", "deploy/web", "--proxy", "host"}, {"istio", "deploy/web", "--proxy", "host:0"},
-		{"sidecar", "deploy/web"}, {"sidecar", "deploy/web", "--image", "a", "--upstream", `a":1`}, {"sidecar", "deploy/web", "--image", "a: b", "--upstream", "a:1"},
+		{"istio"},
+		{"deploy/web"},
+		{"istio", "pod/web"},
+		{"istio", "envoyproxy/web"},
+		{"envoy-gateway", "deploy/web"},
+		{"istio", "deploy/web;id"},
+		{"istio", "deploy/$(id)"},
+		{"istio", "deploy/we\nb"},
+		{"istio", "deploy/" + strings.Repeat("a", 254)},
+		{"istio", "deploy/web", "-n", "a b"},
+		{"istio", "deploy/web", "-n"},
+		{"istio", "deploy/web", "--context", "a\x1b[1m"},
+		{"istio", "deploy/web", "--context", "a\nb"},
+		{"istio", "deploy/web", "--proxy", "host:1\nevil: yes"},
+		{"istio", "deploy/web", "--proxy", "host"},
+		{"istio", "deploy/web", "--proxy", "host:0"},
+		{"sidecar", "deploy/web"},
+		{"sidecar", "deploy/web", "--image", "a", "--upstream", `a":1`},
+		{"sidecar", "deploy/web", "--image", "a: b", "--upstream", "a:1"},
 		{"original-dst", "deploy/web", "--image", "a", "--iptables-image", "b", "--xds-port", "99999"},
-		{"istio", "deploy/web", "--force"}, {"linkerd", "deploy/web"},
+		{"istio", "deploy/web", "--force"},
+		{"linkerd", "deploy/web"},
 	} {
 		var out, errs strings.Builder
 		code := run(append([]string{"insert"}, c...), nil, &out, &errs)

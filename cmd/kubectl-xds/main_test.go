@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -21,8 +22,32 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "kubectl" {
 		os.Exit(standIn(os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	built = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
+
+// built is where build puts what it makes.
+var built string
+
+// build makes the plugin and xdsproxy, once for all tests.
+var build = sync.OnceValues(func() (dir string, err error) {
+	dir = built
+	for _, name := range []string{"kubectl-xds", "xdsproxy"} {
+		if err == nil {
+			var out []byte
+			if out, err = exec.Command("go", "build", "-o", filepath.Join(dir, name), "../"+name).CombinedOutput(); err != nil {
+				err = fmt.Errorf("go build %s: %w\n%s", name, err, out)
+			}
+		}
+	}
+	return dir, err
+})
 
 // standIn is a kubectl without a cluster. port-forward is real TCP, to a port of
 // this machine in the place of one in a pod. What it is called with, and its process,
@@ -106,15 +131,18 @@ func calls(t *testing.T, dir string) (out []call) {
 	return out
 }
 
-// programs builds the plugin, and xdsproxy if it is wanted, into one directory.
+// programs is a directory with some of what was built.
 func programs(t *testing.T, names ...string) string {
 	t.Helper()
+	from, err := build()
 	dir := t.TempDir()
 	for _, name := range names {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), "../"+name)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("go build %s: %v\n%s", name, err, out)
+		if err == nil {
+			err = os.Symlink(filepath.Join(from, name), filepath.Join(dir, name))
 		}
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

@@ -53,15 +53,12 @@ func reenter(t *testing.T) {
 			lacks("internal/e2e/tools/iptables.sh installs it: %v", err)
 		}
 	}
-	program := filepath.Join(t.TempDir(), "xdsproxy")
-	build := exec.Command("go", "build", "-o", program, "./cmd/xdsproxy")
-	build.Dir = "../.."
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as an image without a C library needs it
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	programs, err := build()
+	if err != nil {
+		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
-	cmd.Env = append(os.Environ(), inside+"="+program)
+	cmd.Env = append(os.Environ(), inside+"="+filepath.Join(programs, "xdsproxy"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	out, err := cmd.CombinedOutput()
 	switch {

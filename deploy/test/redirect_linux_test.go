@@ -6,7 +6,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,8 +35,32 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	built = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
+
+// built is where build puts what it makes.
+var built string
+
+// build makes xdsproxy and the plugin, once for all tests, as they are in an image
+// without a C library.
+var build = sync.OnceValues(func() (dir string, err error) {
+	for _, name := range []string{"xdsproxy", "kubectl-xds"} {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(built, name), "./cmd/"+name)
+		cmd.Dir = "../.."
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build %s: %w\n%s", name, err, out)
+		}
+	}
+	return built, nil
+})
 
 // The init container's script, with the capability that it has and no other, makes
 // the kernel lead a client to the proxy, and the proxy to the control plane.
