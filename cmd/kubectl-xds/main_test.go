@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -40,8 +41,12 @@ var build = sync.OnceValues(func() (dir string, err error) {
 	dir = built
 	for _, name := range []string{"kubectl-xds", "xdsproxy"} {
 		if err == nil {
+			args := []string{"build", "-o", filepath.Join(dir, name), "../" + name}
+			if name == "kubectl-xds" && raced() {
+				args = slices.Insert(args, 1, "-race")
+			}
 			var out []byte
-			if out, err = exec.Command("go", "build", "-o", filepath.Join(dir, name), "../"+name).CombinedOutput(); err != nil {
+			if out, err = exec.Command("go", args...).CombinedOutput(); err != nil {
 				err = fmt.Errorf("go build %s: %w\n%s", name, err, out)
 			}
 		}
@@ -129,6 +134,12 @@ func calls(t *testing.T, dir string) (out []call) {
 		out = append(out, c)
 	}
 	return out
+}
+
+// raced says whether the tests run with the race detector: then the plugin does, too.
+func raced() bool {
+	info, _ := debug.ReadBuildInfo()
+	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // programs is a directory with some of what was built.
