@@ -200,14 +200,11 @@ func severity(t *testing.T, b bug) string {
 		}
 		found = k.Findings()
 	}
-	found = of(found, b.rule)
-	switch {
-	case len(atLeast(check.Error, found)) > 0:
-		return "as an error"
-	case len(atLeast(check.Warning, found)) > 0:
-		return "as a warning"
+	worst := check.Info
+	for _, f := range of(found, b.rule) {
+		worst = max(worst, f.Severity)
 	}
-	return "as a note"
+	return map[check.Severity]string{check.Error: "as an error", check.Warning: "as a warning", check.Info: "as a note"}[worst]
 }
 
 // threadURL is where a thread is. GitHub leads from there to a pull request, if it is one.
