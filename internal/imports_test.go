@@ -99,6 +99,7 @@ var allowed = map[string][]string{
 	"tui":                      {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
 	"internal/xdstest":         {"session", "decode"},
 	"internal/e2e":             {}, // tests only
+	"internal/schema":          {}, // tests only
 	"internal/agree":           {}, // tests only
 	"internal/mutant":          {}, // for tests; it knows the format by itself
 	"internal/bait":            {}, // for tests
@@ -164,6 +165,7 @@ var thirdParty = map[string][]string{
 	"github.com/rogpeppe/go-internal":  {},                                             // tests only
 	"github.com/chromedp/":             {},                                             // tests only
 	"github.com/google/go-cmp":         {},                                             // tests only
+	"github.com/google/jsonschema-go":  {},                                             // tests only; the SDK of internal/mcp has it, too
 	"go.uber.org/goleak":               {},                                             // tests only
 	"golang.org/x/net/http2":           {"internal/wire", "proxy", "internal/convert"}, // hpack alone: see below
 }

@@ -127,7 +127,7 @@ xdsproxy replay edited.xdsp -- envoy`,
 			}
 		}
 		x.Opener, x.Judge = a.opener(), a.config.Judging()
-		x.Embed = bool(a.config.EmbedDescriptors)
+		x.Embed, x.EmbedAsked = bool(a.config.EmbedDescriptors), cmd.Flags().Changed("embed-descriptors")
 		return x.Run(cmd.Context(), args)
 	})
 	cmd.Flags().VarP(settings.NewText(&x.Path, "FILE"), "write", "w", "write to this file, which must not exist yet; - is standard output")

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"xdsproxy": main,
+		"xdsproxy": mainWithSchemas,
 		"story":    playStory,
 		"logged":   playLogged,
 		"show":     showFile,
@@ -124,6 +124,7 @@ func TestScripts(t *testing.T) {
 				env.Setenv(v, env.WorkDir+"/home/"+v)
 			}
 			env.Setenv("DEMO", demo)
+			env.Setenv("SCHEMAS", filepath.Join(sessions, "..", "..", "..", "docs", "schema"))
 			env.Setenv("SESSIONS", sessions)
 			env.Setenv("CONFIGDUMP", filepath.Join(sessions, "..", "..", "..", "internal", "configdump", "testdata", "secrets.json"))
 			env.Setenv("STORIES", filepath.Join(filepath.Dir(sessions), "stories"))

@@ -193,7 +193,7 @@ func (g *grower) node(typ, name string, depth int) *Node {
 			continue
 		}
 		seen[child] = true
-		if among := collection(ref); among != nil {
+		if among := Collection(ref); among != nil {
 			for _, name := range g.names(ref.Type) {
 				if among(name) {
 					n.Children = append(n.Children, g.node(ref.Type, name, depth+1))
@@ -222,10 +222,10 @@ func (g *grower) node(typ, name string, depth int) *Node {
 	return n
 }
 
-// collection says which resources a reference is to that names no single one; nil
+// Collection says which resources a reference is to that names no single one; nil
 // if it does. A collection may be empty. To the context parameters of a reference
 // a client adds those of its node.
-func collection(ref inspect.Ref) func(name string) bool {
+func Collection(ref inspect.Ref) func(name string) bool {
 	switch name := decode.NormalName(ref.Name); {
 	case ref.Type == "SRDS" && name == "":
 		return func(string) bool { return true }

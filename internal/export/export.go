@@ -80,6 +80,7 @@ type Export struct {
 	Pseudonymous             bool
 	KeyFile                  string
 	Embed                    bool    // the descriptors that are known, in a recording that is written
+	EmbedAsked               bool    // on the command line, and not by a setting that is for all of them
 	Client                   string  // whose bootstrap it is
 	Private                  Private // not nil: names are hidden
 	Tables                   Tables
@@ -125,6 +126,8 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 		return console.Misused("--no-context is about recordings: other forms have the chosen entries alone")
 	case x.Mask && !recording:
 		return console.Misused("--mask masks a recording").Hint("export from the copy that it makes")
+	case x.EmbedAsked && !recording:
+		return console.Misused("--embed-descriptors puts them into a recording, and -o %s has no room for them", x.Form)
 	case x.Bare && !part:
 		return console.Misused("--no-context without --seq or --filter: every entry is chosen")
 	case x.Form == formScript && !x.Pseudonymous:

@@ -7,6 +7,8 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // place is where in a resource something stands.
@@ -121,27 +123,28 @@ func (m *maker) table(name string, at place) document.Tree {
 func (m *maker) virtualHosts(t *document.Tree) {
 	hosts := clone(*down(t, "virtual_hosts"))
 	hosts.Kind = document.Array
-	for _, name := range m.names("VHDS") {
-		if strings.HasPrefix(name, word(t, "name")+"/") {
-			hosts.Items = append(hosts.Items, *m.copyOf("VHDS", name))
-		}
-	}
+	hosts.Items = append(hosts.Items, m.among("VHDS", word(t, "name"))...)
 	t.Members = without(t.Members, "vhds", "virtual_hosts")
 	if len(hosts.Items) > 0 {
 		t.Members = append(t.Members, member{Name: "virtual_hosts", Value: hosts})
 	}
 }
 
+// among are the resources of a collection, as the account has it.
+func (m *maker) among(typ, collection string) (items []document.Tree) {
+	in := engine.Collection(inspect.Ref{Type: typ, Name: collection})
+	for _, name := range m.names(typ) {
+		if in != nil && in(decode.NormalName(name)) {
+			items = append(items, *m.copyOf(typ, name))
+		}
+	}
+	return items
+}
+
 // locality puts the endpoints of a collection into their locality.
 func (m *maker) locality(t *document.Tree, at place) {
 	collection := decode.NormalName(word(down(t, "leds_cluster_locality_config"), "leds_collection_name"))
-	path, _, _ := strings.Cut(collection, "?")
-	all := document.Tree{Kind: document.Array}
-	for _, name := range m.names("LEDS") {
-		if strings.HasPrefix(name, strings.TrimSuffix(path, "*")) {
-			all.Items = append(all.Items, *m.copyOf("LEDS", name))
-		}
-	}
+	all := document.Tree{Kind: document.Array, Items: m.among("LEDS", collection)}
 	if len(all.Items) == 0 {
 		m.note("%s needs LEDS %q, of which nothing was accepted: there are no endpoints", at.of, collection)
 	}

@@ -123,12 +123,16 @@ func TestLEDS(t *testing.T) {
 		"EDS": {of(t, "envoy.config.endpoint.v3.ClusterLoadAssignment", "web", `"cluster_name":"web","endpoints":[
 			{"leds_cluster_locality_config":{"leds_config":`+ads+`,"leds_collection_name":"`+collection+`*"}},
 			{"leds_cluster_locality_config":{"leds_config":`+ads+`,"leds_collection_name":"xdstp://a/envoy.config.endpoint.v3.LbEndpoint/none/*"}}]`)},
-		"LEDS": {endpoint("a", "10.0.0.1"), endpoint("b", "10.0.0.2")},
+		// The third is in a collection below, and the fourth of a list with this beginning.
+		"LEDS": {endpoint("a", "10.0.0.1"), endpoint("b", "10.0.0.2"), endpoint("below/c", "10.0.0.3"), endpoint("d?zone=x", "10.0.0.4")},
 	}})
+	if strings.Contains(text, "10.0.0.3") || !strings.Contains(text, "10.0.0.4") {
+		t.Errorf("what is in the collection is not what the account says: %s", text)
+	}
 	if !strings.Contains(text, `"lb_endpoints":[{"endpoint":{"address":{"socket_address":{"address":"10.0.0.1","port_value":1}}}},{"endpoint":`) || strings.Contains(text, "leds") {
 		t.Errorf("%s", text)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "/none/") {
+	if len(notes) != 2 || !strings.Contains(notes[0], "/none/") || !strings.Contains(notes[1], "web/below/c") {
 		t.Errorf("it says %q", notes)
 	}
 }
