@@ -183,7 +183,7 @@ func TestPrintedIsOfSchema(t *testing.T) {
 		}
 		return out.Bytes()
 	}
-	for _, source := range append(trees(t), "../../recorder/testdata/version1.xdsp", "../../recorder/testdata/version1-held.xdsp") {
+	for _, source := range append(trees(t), "../../recorder/testdata/version1.xdsp", "../../recorder/testdata/version1-held.xdsp", "../../recorder/testdata/version1-recording/session.xdsp") {
 		run("watch", source, "--no-follow", "-o=jsonl")
 		run("check", source, "--enable=all", "--fail-on=never", "-o=json")
 		if strings.HasSuffix(source, ".xds") {
