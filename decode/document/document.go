@@ -83,6 +83,7 @@ type walker struct {
 	missing  map[string]bool // types that are not known, said once each
 	lacks    []string        // the same in their order
 	nodes    int
+	full     bool // there are more of them than are shown, and that was said
 	kept     bool // see Kept
 }
 

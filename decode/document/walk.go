@@ -25,10 +25,18 @@ type entry struct {
 // room counts a node against the bound; false: there is no more.
 func (w *walker) room(at *path) bool {
 	w.nodes++
-	if w.nodes == maxTreeNodes {
-		w.problem(at, "the message has more than %d values: the rest is not shown", maxTreeNodes)
+	if w.nodes >= maxTreeNodes {
+		w.tooMany(at)
 	}
 	return w.nodes < maxTreeNodes
+}
+
+// tooMany says once that not all of the message is shown.
+func (w *walker) tooMany(at *path) {
+	if !w.full {
+		w.full = true
+		w.problem(at, "the message has more than %d values: the rest is not shown", maxTreeNodes)
+	}
 }
 
 // message builds the tree of a message of a known type. It works on the wire
@@ -84,6 +92,12 @@ func (w *walker) split(md protoreflect.MessageDescriptor, b []byte, at *path) (k
 	var winners map[int]protowire.Number // the member of each oneof that came last
 	s := protoscan.Of(b)
 	for s.Next() {
+		// Fields of two bytes would take fifty times the memory of the message before
+		// the first of them counts as a node.
+		if !w.kept && len(known)+len(unknown) >= maxTreeNodes-w.nodes {
+			w.tooMany(at)
+			break
+		}
 		e := entryAt(s)
 		fd := fields.ByNumber(e.Num)
 		if fd == nil || !fits(fd, e.Type) || w.misses(fd, e.Body) {
