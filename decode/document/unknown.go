@@ -28,6 +28,10 @@ func (w *walker) guess(b []byte, at *path, depth int) (Tree, bool) {
 	var es []entry
 	s := protoscan.Of(b)
 	for s.Next() {
+		if len(es) >= maxTreeNodes-w.nodes { // as in split
+			w.tooMany(at)
+			return Tree{}, false
+		}
 		es = append(es, entryAt(s))
 	}
 	if s.Err != "" || depth > maxDepth {
