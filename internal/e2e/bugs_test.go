@@ -16,7 +16,14 @@ import (
 
 // oldPlane is go-control-plane of 2021, built once, beside the program.
 var oldPlane = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(built.dir, "oldplane")
+	dir := built.dir
+	if dir == "" { // the program was made elsewhere
+		var err error
+		if dir, err = os.MkdirTemp("", "oldplane"); err != nil {
+			return "", err
+		}
+	}
+	path := filepath.Join(dir, "oldplane")
 	cmd := exec.Command("go", "build", "-o", path, ".")
 	cmd.Dir = "testdata/oldplane"
 	if out, err := cmd.CombinedOutput(); err != nil {
