@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,37 +15,47 @@ import (
 	"time"
 )
 
-// oldPlane is go-control-plane of 2021, built once, beside the program.
-var oldPlane = sync.OnceValues(func() (string, error) {
-	dir := built.dir
-	if dir == "" { // the program was made elsewhere
-		var err error
-		if dir, err = os.MkdirTemp("", "oldplane"); err != nil {
-			return "", err
+// old are programs of modules that have bugs which were mended since: each is built
+// once, beside the program.
+var old struct {
+	sync.Mutex
+	built map[string]error
+}
+
+// oldProgram is a program below testdata, in a module of its own.
+func oldProgram(t *testing.T, name string) string {
+	t.Helper()
+	program(t) // makes the directory that is removed in the end
+	old.Lock()
+	defer old.Unlock()
+	path := filepath.Join(cmp.Or(built.dir, os.TempDir()), name)
+	err, known := old.built[name]
+	if !known {
+		cmd := exec.Command("go", "build", "-o", path, ".")
+		cmd.Dir = filepath.Join("testdata", name)
+		var out []byte
+		if out, err = cmd.CombinedOutput(); err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
 		}
+		if old.built == nil {
+			old.built = map[string]error{}
+		}
+		old.built[name] = err
 	}
-	path := filepath.Join(dir, "oldplane")
-	cmd := exec.Command("go", "build", "-o", path, ".")
-	cmd.Dir = "testdata/oldplane"
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
+	switch {
+	case err != nil && os.Getenv("CI") == "true":
+		t.Fatal(err)
+	case err != nil:
+		t.Skip(name, " cannot be built: ", err)
 	}
-	return path, nil
-})
+	return path
+}
 
 // startOldPlane starts it with endpoints of these names. What is written to it adds
 // and removes clusters.
 func startOldPlane(t *testing.T, names ...string) (addr string, tell func(format string, args ...any)) {
 	t.Helper()
-	program(t) // makes the directory that is removed in the end
-	path, err := oldPlane()
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("the old control plane cannot be built: ", err)
-	}
-	out, commands := talkProcess(t, exec.Command(path, names...))
+	out, commands := talkProcess(t, exec.Command(oldProgram(t, "oldplane"), names...))
 	found := out.find(t, regexp.MustCompile(`listening on (\S+)`), nil)
 	return found[1], func(format string, args ...any) {
 		t.Helper()
@@ -93,16 +104,49 @@ func TestBugs(t *testing.T) {
 			time.Sleep(20 * time.Second) // longer than Envoy and the rule wait
 			e.stop(t)
 			p.stop(t)
-			var report struct {
-				Findings []struct{ Rule, Severity, Message string }
-			}
-			out := runProgram(t, "check", p.file, "--fail-on", "never", "-o", "json")
-			if err := json.Unmarshal(out, &report); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.ContainsFunc(report.Findings, func(f struct{ Rule, Severity, Message string }) bool { return f.Rule == bug.rule }) {
-				t.Errorf("%s does not find it; found: %+v\n%s", bug.rule, report.Findings, runProgram(t, "watch", p.file, "--no-follow"))
-			}
+			finds(t, bug.rule, p.file)
 		})
+	}
+	t.Run("grpc-go-7013", func(t *testing.T) {
+		t.Parallel()
+		m := newMesh(t, variants()[0].source)
+		m.apiListener(t, "dest", "routes")
+		c := startControlPlane(t, "grpc")
+		c.set(t, m.world())
+		p := startProxy(t, c.Addr())
+		bootstrap, err := json.Marshal(object{
+			"xds_servers": []object{{"server_uri": p.addr, "channel_creds": []object{{"type": "insecure"}}, "server_features": []string{"xds_v3"}}},
+			"node":        object{"id": "grpc"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := exec.Command(oldProgram(t, "oldclient"), "xds:///dest")
+		client.Env = append(os.Environ(), "GRPC_XDS_BOOTSTRAP_CONFIG="+string(bootstrap), "no_proxy=127.0.0.1")
+		out, commands := talkProcess(t, client)
+		out.find(t, regexp.MustCompile(`connected`), nil)
+		if _, err := io.WriteString(commands, "close\n"); err != nil {
+			t.Fatal(err)
+		}
+		out.find(t, regexp.MustCompile(`closed`), nil)
+		time.Sleep(time.Second)
+		c.Stop()
+		c.startAgain(t)
+		time.Sleep(time.Second)
+		p.stop(t)
+		finds(t, "accidental-wildcard-on-reconnect", p.file)
+	})
+}
+
+// finds requires of a rule that it finds something in a recording.
+func finds(t *testing.T, rule, recording string) {
+	t.Helper()
+	type finding struct{ Rule, Severity, Message string }
+	var report struct{ Findings []finding }
+	if err := json.Unmarshal(runProgram(t, "check", recording, "--fail-on", "never", "-o", "json"), &report); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(report.Findings, func(f finding) bool { return f.Rule == rule }) {
+		t.Errorf("%s does not find it; found: %+v\n%s", rule, report.Findings, runProgram(t, "watch", recording, "--no-follow"))
 	}
 }
