@@ -19,7 +19,7 @@ import (
 
 // schemaOf are the files of docs/schema that what a command prints may be of.
 var schemaOf = map[string][]string{
-	"watch": {"entry"}, "export": {"entry"}, "show": {"entry-full"}, "info": {"info"}, "check": {"check"}, "explain": {"rules"},
+	"watch": {"entry"}, "export": {"entry"}, "show": {"entry-full"}, "info": {"info", "info-many"}, "check": {"check"}, "explain": {"rules"},
 	"status": {"status"}, "tree": {"tree"}, "pushes": {"pushes", "push"}, "config": {"config"}, "version": {"version"},
 	"diff":   {"diff-resource", "diff-entries", "diff-sessions", "diff-held"},
 	"replay": {"replay", "replays", "shadow"}, "bisect": {"bisect"},

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,12 +93,19 @@ func (g *inference) ref(t reflect.Type) *jsonschema.Schema {
 
 func (g *inference) object(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
-	g.members(s, t, true)
+	g.members(s, t, true, nil)
 	return s
 }
 
-// members adds those of a struct; of an embedded one that may be nil none is required.
-func (g *inference) members(s *jsonschema.Schema, t reflect.Type, required bool) {
+// members adds those of a struct; of an embedded one that may be nil none is required,
+// and those that the struct around it has itself, hidden, are left out.
+func (g *inference) members(s *jsonschema.Schema, t reflect.Type, required bool, hidden []string) {
+	own := slices.Clone(hidden)
+	for f := range t.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			own = append(own, name)
+		}
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, tagged := f.Tag.Lookup("json")
@@ -108,10 +116,10 @@ func (g *inference) members(s *jsonschema.Schema, t reflect.Type, required bool)
 			if in.Kind() == reflect.Pointer {
 				in, optional = in.Elem(), canBeNil[in.Elem()]
 			}
-			g.members(s, in, required && !optional)
+			g.members(s, in, required && !optional, own)
 			continue
 		}
-		if name == "-" || !f.IsExported() {
+		if name == "-" || !f.IsExported() || slices.Contains(hidden, name) {
 			continue
 		}
 		if !tagged {
