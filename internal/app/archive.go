@@ -62,7 +62,7 @@ func (s *Assembly) AwaitArchive(impatient context.Context) {
 	a.Close(impatient, archiveGrace)
 	st := a.Stats()
 	if st.Done > 0 {
-		s.Say("uploaded %s, %s, to %s", render.Count(st.Done, "segment", "segments"), render.Size(st.DoneBytes), a.Place())
+		s.Say("uploaded %s, %s, to %s", render.Count(st.Done, "segment", "segments"), render.Size(st.DoneBytes), a.URL())
 	}
 	if left := st.Pending + st.Failed; left > 0 {
 		s.Warn("%s, %s, could not be uploaded and stay on disk; the next run with the same --archive that records into the same directory uploads them",

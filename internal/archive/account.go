@@ -99,10 +99,12 @@ type outage struct {
 const maxCauses = 5
 
 // failed takes an error of the store. It is told at once where somebody has to do
-// something, or nothing has ever worked; and where it lasts.
-func (a *Archive) failed(err error) {
+// something, or nothing has ever worked; and where it lasts. A piece that alone is
+// refused is told of once, though others arrive between its attempts.
+func (a *Archive) failed(p *piece, err error) {
 	a.mu.Lock()
 	a.count.errors++
+	p.tries++
 	o := &a.outage
 	if o.begun.IsZero() {
 		o.begun = time.Now()
@@ -110,9 +112,10 @@ func (a *Archive) failed(err error) {
 	lasted := time.Since(o.begun)
 	cause := fmt.Sprintf("%T %s", err, objects.Hint(err))
 	fresh := !objects.Temporary(err) || !a.clash.answered && len(o.causes) == 0
-	for _, c := range o.causes {
+	for _, c := range append([]string{p.cause}, o.causes...) {
 		fresh = fresh && c != cause
 	}
+	p.cause = cause
 	if fresh = fresh && len(o.causes) < maxCauses; fresh {
 		o.causes = append(o.causes, cause)
 	}

@@ -198,11 +198,15 @@ func (a *Archive) run() {
 	a.findEarlier()
 	wait := a.o.First
 	for last := false; ; {
+		did := a.Stats().Done
 		err := a.round(a.ctx)
 		if last || a.ctx.Err() != nil {
 			return
 		}
 		pause := rescan
+		if a.Stats().Done > did {
+			wait = a.o.First // of a store that fails now and then, nobody has to keep away
+		}
 		if err != nil {
 			// Half of it is by chance, so that those who failed together do not
 			// come back together.
@@ -248,7 +252,7 @@ func (a *Archive) round(ctx context.Context) error {
 		}
 		if err := a.upload(ctx, r, p); err != nil {
 			if ctx.Err() == nil {
-				a.failed(err)
+				a.failed(p, err)
 			}
 			return err
 		}
@@ -278,6 +282,7 @@ func (a *Archive) Close(impatient context.Context, grace time.Duration) {
 	}
 	a.cancel()
 	<-a.done
+	a.look() // what ended while the last attempt was under way is left, too
 }
 
 func (a *Archive) tell(text, hint string) {
@@ -296,6 +301,10 @@ func (a *Archive) tellOnce(what, text, hint string) {
 		a.tell(text, hint)
 	}
 }
+
+// URL is that of the archive. Segments of earlier runs may have gone to another place
+// in it, as they had another name.
+func (a *Archive) URL() string { return a.o.URL }
 
 // Place is where segments go, down to the proxy but for the day.
 func (a *Archive) Place() string {

@@ -545,6 +545,93 @@ func TestTold(t *testing.T) {
 	arrived(t, "s3://fleet/", r)
 }
 
+// TestStalledEnd ends a run while the store does not answer: what is left is counted to
+// the last segment, which ended meanwhile.
+func TestStalledEnd(t *testing.T) {
+	srv := s3test.Start(t, false)
+	between := srv.Stand()
+	asked := make(chan struct{}, 100)
+	between.Set(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	})
+	r := run(t, t.TempDir(), "s3://fleet/", nil)
+	r.segment(t)
+	<-asked
+	r.segment(t)
+	r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &session.Note{Text: "the last"}})
+	if st := r.close(t, 100*time.Millisecond); st.Pending != 3 || st.Done != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestRefusedAlone has a store that refuses one segment as long as the run lasts: the
+// others arrive nevertheless, and it is said once.
+func TestRefusedAlone(t *testing.T) {
+	srv := s3test.Start(t, false)
+	between := srv.Stand()
+	var well atomic.Bool
+	between.Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, ".000002.") && !well.Load() {
+			s3test.Refuse(w, http.StatusRequestEntityTooLarge, "EntityTooLarge")
+			return
+		}
+		forward.ServeHTTP(w, r)
+	})
+	dir := t.TempDir()
+	r := run(t, dir, "s3://fleet/", nil)
+	for n := uint64(1); n <= 6; n++ {
+		r.segment(t)
+		eventually(t, "all but the second", func() bool { return r.a.Stats().Done == max(n-1, 1) })
+	}
+	eventually(t, "more attempts", func() bool { return r.a.Stats().Errors > 10 })
+	if said := r.about("EntityTooLarge"); len(said) != 1 || len(r.said) > 2 {
+		t.Errorf("%q", r.said)
+	}
+	if st := r.close(t, time.Minute); st.Done != 5 || st.Pending != 1 || st.Failed+st.Dropped != 0 {
+		t.Errorf("%+v", st)
+	}
+	well.Store(true)
+	next := run(t, dir, "s3://fleet/", nil)
+	eventually(t, "the second", func() bool { return next.a.Stats().Done == 6 })
+	next.close(t, time.Minute)
+	arrived(t, "s3://fleet/", r)
+	if n := intentsIn(t, dir); n != 0 {
+		t.Errorf("%d intents are left", n)
+	}
+}
+
+// TestNowAndThen has a store that fails now and then: what works between resets the
+// pause, so that a backlog does not take hours.
+func TestNowAndThen(t *testing.T) {
+	srv := s3test.Start(t, false)
+	between := srv.Stand()
+	var puts atomic.Int64
+	var off atomic.Bool
+	off.Store(true)
+	between.Set(func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+		if off.Load() || r.Method == http.MethodPut && puts.Add(1)%2 == 0 {
+			s3test.Refuse(w, http.StatusServiceUnavailable, "SlowDown")
+			return
+		}
+		forward.ServeHTTP(w, r)
+	})
+	// Twelve pauses that double are more than an hour.
+	r := run(t, t.TempDir(), "s3://fleet/", func(o *Options, _ *recorder.Options) { o.First, o.Most = 20*time.Millisecond, time.Hour })
+	for range 12 {
+		r.segment(t)
+		if r.n == 1 {
+			off.Store(false)
+		}
+	}
+	eventually(t, "twelve segments", func() bool { return r.a.Stats().Done == 12 })
+	if st := r.a.Stats(); st.Errors < 6 {
+		t.Errorf("%+v", st)
+	}
+	r.close(t, time.Minute)
+	arrived(t, "s3://fleet/", r)
+}
+
 // TestMissing is said at once where nothing has ever worked, and nothing is lost.
 func TestMissing(t *testing.T) {
 	s3test.Start(t, false)

@@ -30,6 +30,8 @@ type piece struct {
 	since time.Time // it was written last
 	state state
 	later time.Time // not to be tried before
+	tries int       // that failed
+	cause string    // of the last failure
 }
 
 // recording is what a process has recorded, or records, with its intent.
@@ -175,25 +177,26 @@ func nothingIn(path string) bool {
 	return err == nil && f.Facts.Entries == 0
 }
 
-// next is the oldest piece that waits: of this process, else of an earlier one.
+// next is the oldest piece that waits: of this process, else of an earlier one. Those
+// that failed less often come first, as what the store refuses of one piece, such as
+// its size or its place, must not keep the others from it.
 func (a *Archive) next() (*recording, *piece) {
 	now := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	var of *recording
+	a.busy = nil
 	for _, r := range append([]*recording{a.current}, a.earlier...) {
-		var oldest *piece
 		for _, p := range r.pieces {
-			if p.state == waiting && !now.Before(p.later) && (oldest == nil || before(r, p, oldest)) {
-				oldest = p
+			if p.state != waiting || now.Before(p.later) {
+				continue
+			}
+			if b := a.busy; b == nil || p.tries < b.tries || p.tries == b.tries && r == of && before(r, p, b) {
+				of, a.busy = r, p
 			}
 		}
-		if oldest != nil {
-			a.busy = oldest
-			return r, oldest
-		}
 	}
-	a.busy = nil
-	return nil, nil
+	return of, a.busy
 }
 
 // before orders the files of a recording: the newest has no number in its name.
