@@ -23,11 +23,11 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/minio/minio-go/v7"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/xdsproxy/xdsproxy/internal/objects"
 	"github.com/xdsproxy/xdsproxy/internal/objects/s3test"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -192,14 +192,11 @@ func archiveMetrics(t *testing.T, p *proxy) map[string]float64 {
 }
 
 // TestArchive uploads segments through a network that does all that networks do, and
-// has the proxy killed meanwhile: each arrives once, byte for byte.
+// has the proxy killed meanwhile: each arrives once, byte for byte. Its variants run
+// beside each other; each has a bucket, a network and an environment of its own.
 func TestArchive(t *testing.T) {
-	type variant struct {
-		name                       string
-		secure, supported, refuses bool
-		kills, segments            int
-	}
-	for _, c := range []variant{
+	servers := map[bool]*s3test.Server{false: s3test.StartApart(t, false), true: s3test.StartApart(t, true)}
+	for _, c := range []archiveVariant{
 		{name: "plain", kills: 3, segments: 25},
 		{name: "TLS with trailers", secure: true, supported: true, kills: 3, segments: 25},
 		{name: "plain with trailers", supported: true, kills: 1, segments: 8},
@@ -209,91 +206,105 @@ func TestArchive(t *testing.T) {
 		{name: "trailers refused, and not asked for", refuses: true, kills: 1, segments: 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			srv := s3test.Start(t, c.secure)
-			between := srv.Stand()
-			calculation := "when_required"
-			if c.supported {
-				calculation = "when_supported"
-			}
-			t.Setenv("AWS_REQUEST_CHECKSUM_CALCULATION", calculation)
-			bad := &archiveTrouble{rng: mrand.New(mrand.NewPCG(7, 7)), release: make(chan struct{}), trailers: c.refuses, counts: make(map[string]int)}
-			t.Cleanup(func() { close(bad.release) })
-			between.Set(bad.hook)
-			upstream, dir := serveOnDemand(t), t.TempDir()
-			start := func(n int) *proxy {
-				return startProxyWith(t, upstream, setup{
-					file: filepath.Join(dir, fmt.Sprintf("run%d.xdsp", n)),
-					args: []string{"--max-size", "8KiB", "--archive", "s3://fleet/archive", "--archive-cluster", "west", "--archive-name", "gw-0", "--admin", "127.0.0.1:0"},
-				})
-			}
-			for n := range c.kills {
-				bad.stalled.Store(n == 1) // for all of a run
-				p := start(n)
-				p.converse(t, c.segments)
-				p.kill()
-			}
-			bad.stalled.Store(false)
-			p := start(c.kills)
-			p.converse(t, c.segments)
-			for m, end := archiveMetrics(t, p), time.Now().Add(patience/2); m["pending_segments"] != 0 || m["uploaded_segments_total"] < float64(c.segments); m = archiveMetrics(t, p) {
-				if time.Now().After(end) {
-					t.Fatalf("the archive does not get all: %v, %v", m, bad.counts)
-				}
-				time.Sleep(100 * time.Millisecond)
-			}
-			bad.off.Store(true)
-			p.stop(t)
-			arrivedOnce(t, dir, c.kills+1, (c.kills+1)*c.segments)
-			if left, _ := filepath.Glob(filepath.Join(dir, "*.archive*")); len(left) != 0 {
-				t.Errorf("%q are left", left)
-			}
-			bad.mu.Lock()
-			defer bad.mu.Unlock()
-			t.Logf("%v", bad.counts)
-			for _, what := range []string{"dropped mid body", "answer lost", "503"} {
-				if c.kills == 3 && bad.counts[what] == 0 {
-					t.Errorf("never %s", what)
-				}
-			}
-			if c.kills == 3 && bad.counts["stalled"] == 0 {
-				t.Error("never stalled")
-			}
-			if (bad.counts["trailers refused"] > 0) != (c.refuses && c.supported) {
-				t.Errorf("%d requests with trailers", bad.counts["trailers refused"])
-			}
-			word := strings.Count(p.stderr.String(), "refuses checksums behind the body")
-			if want := map[bool]int{true: 1}[c.refuses && c.supported]; word != want {
-				t.Errorf("it was said %d times that trailers are refused", word)
-			}
+			t.Parallel()
+			c.run(t, servers[c.secure])
 		})
 	}
 }
 
-// arrivedOnce holds what the store has against what is on disk.
-func arrivedOnce(t *testing.T, dir string, recordings, least int) {
-	t.Helper()
-	s, prefix, err := objects.Open("s3://fleet/archive/", objects.Options{})
-	if err != nil {
+// archiveVariant is a way to an archive, and how often the proxy is killed on it.
+type archiveVariant struct {
+	name                       string
+	secure, supported, refuses bool
+	kills, segments            int
+}
+
+func (c archiveVariant) run(t *testing.T, srv *s3test.Server) {
+	bucket := "fleet-" + strings.Trim(regexp.MustCompile(`[^a-z]+`).ReplaceAllString(strings.ToLower(c.name), "-"), "-")
+	if err := srv.MakeBucket(bucket); err != nil {
 		t.Fatal(err)
 	}
+	between := srv.Stand()
+	calculation := "when_required"
+	if c.supported {
+		calculation = "when_supported"
+	}
+	env := append(s3test.Environment(t, between.URL, between.CA), "AWS_REQUEST_CHECKSUM_CALCULATION="+calculation)
+	bad := &archiveTrouble{rng: mrand.New(mrand.NewPCG(7, 7)), release: make(chan struct{}), trailers: c.refuses, counts: make(map[string]int)}
+	t.Cleanup(func() { close(bad.release) })
+	between.Set(bad.hook)
+	upstream, dir := serveOnDemand(t), t.TempDir()
+	start := func(n int) *proxy {
+		return startProxyWith(t, upstream, setup{
+			file: filepath.Join(dir, fmt.Sprintf("run%d.xdsp", n)), env: env,
+			args: []string{"--max-size", "8KiB", "--archive", "s3://" + bucket + "/archive", "--archive-cluster", "west", "--archive-name", "gw-0", "--admin", "127.0.0.1:0"},
+		})
+	}
+	for n := range c.kills {
+		bad.stalled.Store(n == 1) // for all of a run
+		p := start(n)
+		p.converse(t, c.segments)
+		p.kill()
+	}
+	bad.stalled.Store(false)
+	p := start(c.kills)
+	p.converse(t, c.segments)
+	for m, end := archiveMetrics(t, p), time.Now().Add(2*patience); m["pending_segments"] != 0 || m["uploaded_segments_total"] < float64(c.segments); m = archiveMetrics(t, p) {
+		if time.Now().After(end) {
+			t.Fatalf("the archive does not get all: %v, %v", m, bad.counts)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	bad.off.Store(true)
+	p.stop(t)
+	arrivedOnce(t, srv, bucket, dir, c.kills+1, (c.kills+1)*c.segments)
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.archive*")); len(left) != 0 {
+		t.Errorf("%q are left", left)
+	}
+	bad.mu.Lock()
+	defer bad.mu.Unlock()
+	t.Logf("%v", bad.counts)
+	for _, what := range []string{"dropped mid body", "answer lost", "503"} {
+		if c.kills == 3 && bad.counts[what] == 0 {
+			t.Errorf("never %s", what)
+		}
+	}
+	if c.kills == 3 && bad.counts["stalled"] == 0 {
+		t.Error("never stalled")
+	}
+	if (bad.counts["trailers refused"] > 0) != (c.refuses && c.supported) {
+		t.Errorf("%d requests with trailers", bad.counts["trailers refused"])
+	}
+	word := strings.Count(p.stderr.String(), "refuses checksums behind the body")
+	if want := map[bool]int{true: 1}[c.refuses && c.supported]; word != want {
+		t.Errorf("it was said %d times that trailers are refused", word)
+	}
+}
+
+// arrivedOnce holds what the store has, as another client is told, against what is on
+// disk.
+func arrivedOnce(t *testing.T, srv *s3test.Server, bucket, dir string, recordings, least int) {
+	t.Helper()
+	s := srv.Client()
 	byContent := make(map[string]string)
 	names := make(map[string]bool)
 	shape := regexp.MustCompile(`^archive/cluster=west/date=\d{4}-\d\d-\d\d/proxy=gw-0/(\d{8}T\d{6}Z-[a-z0-9]{12})\.\d{6}\.xdsp$`)
 	n := 0
-	for o, err := range s.List(t.Context(), prefix) {
-		if err != nil {
-			t.Fatal(err)
+	for o := range s.ListObjectsIter(t.Context(), bucket, minio.ListObjectsOptions{Recursive: true}) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
 		}
 		m := shape.FindStringSubmatch(o.Key)
 		if m == nil {
 			t.Fatalf("a key %s", o.Key)
 		}
 		names[m[1]] = true
-		c, err := s.Open(t.Context(), o.Key)
+		c, _, _, err := s.GetObject(t.Context(), bucket, o.Key, minio.GetObjectOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := io.ReadAll(io.NewSectionReader(c, 0, c.Object().Size))
+		text, err := io.ReadAll(c)
+		_ = c.Close()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,6 +36,8 @@ type Server struct {
 	CA  string // file with the certificate to trust; "" without TLS
 	log *tail
 	t   testing.TB
+
+	apart bool // the environment of the test does not name it
 }
 
 // Key and Secret are credentials that moto takes, as it takes any, unless CheckKeys
@@ -51,6 +53,22 @@ const (
 // missing, the test is skipped, or fails on a build machine.
 func Start(t testing.TB, secure bool) *Server {
 	t.Helper()
+	s := start(t, secure, false)
+	if err := s.MakeBucket("fleet"); err != nil {
+		t.Fatalf("%v\n%s", err, s.log)
+	}
+	return s
+}
+
+// StartApart is Start without a bucket, and without a change of the environment, so
+// that tests can run beside each other: Env is for the programs that they start.
+func StartApart(t testing.TB, secure bool) *Server {
+	t.Helper()
+	return start(t, secure, true)
+}
+
+func start(t testing.TB, secure, apart bool) *Server {
+	t.Helper()
 	_, here, _, _ := runtime.Caller(0)
 	module := filepath.Join(filepath.Dir(here), "..", "..", "..", ".tools", "moto")
 	if _, err := os.Stat(filepath.Join(module, "moto")); err != nil {
@@ -59,7 +77,7 @@ func Start(t testing.TB, secure bool) *Server {
 		}
 		t.Skip("moto is not installed: run make moto")
 	}
-	s := &Server{log: &tail{}, t: t}
+	s := &Server{log: &tail{}, t: t, apart: apart}
 	args := []string{"-c", "from moto.server import main; import sys; main(sys.argv[1:])", "-H", "127.0.0.1", "-p", "0"}
 	if secure {
 		cert, key := certificate(t)
@@ -101,15 +119,15 @@ func Start(t testing.TB, secure bool) *Server {
 		t.Fatalf("moto did not say where it listens:\n%s", s.log)
 	}
 	s.Environment(s.URL, s.CA)
-	if err := s.Client().MakeBucket(context.Background(), "fleet", minio.MakeBucketOptions{}); err != nil {
-		t.Fatalf("%v\n%s", err, s.log)
-	}
 	return s
 }
 
 // Environment makes the AWS variables name a server, for what runs in the test and
-// what it starts.
+// what it starts. It does nothing for one that is apart.
 func (s *Server) Environment(endpoint, ca string) {
+	if s.apart {
+		return
+	}
 	for _, v := range Environment(s.t, endpoint, ca) {
 		name, value, _ := strings.Cut(v, "=")
 		s.t.Setenv(name, value)
