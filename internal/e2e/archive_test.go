@@ -151,16 +151,16 @@ func (f *archiveTrouble) hook(w http.ResponseWriter, r *http.Request, forward ht
 	case put && dice < 16:
 		note("answer lost")
 		s3test.LoseAnswer(w, r, forward)
-	case dice < 20:
+	case dice >= 16 && dice < 20:
 		note("503")
 		s3test.Refuse(w, http.StatusServiceUnavailable, "SlowDown")
-	case dice < 23:
+	case dice >= 20 && dice < 23:
 		note("500")
 		s3test.Refuse(w, http.StatusInternalServerError, "InternalError")
-	case dice < 25:
+	case dice >= 23 && dice < 25:
 		note("dropped")
 		s3test.Drop(w)
-	case r.Method == http.MethodGet && dice < 40:
+	case r.Method == http.MethodGet && dice >= 25 && dice < 40:
 		note("half an answer")
 		s3test.HalfAnswer(w, r, forward)
 	default:

@@ -54,11 +54,15 @@ func readSurroundings() (surroundings, error) {
 		return s, nil
 	}
 	u, err := url.Parse(endpoint)
+	if strings.Contains(endpoint, "@") {
+		// What is before it may be a secret: it is not repeated.
+		return s, &Error{What: "AWS_ENDPOINT_URL has an @: it takes no credentials", Hint: hintCredentials}
+	}
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return s, &Error{What: fmt.Sprintf("AWS_ENDPOINT_URL is %s, which is not an address of a server", printable(endpoint)), Hint: "it looks like https://s3.example.com, or http://127.0.0.1:9000"}
 	}
-	if strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-		return s, &Error{What: fmt.Sprintf("AWS_ENDPOINT_URL is %s, and only a server and its port can be given", printable(u.Redacted())), Hint: "the bucket belongs into the s3:// URL"}
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return s, &Error{What: fmt.Sprintf("AWS_ENDPOINT_URL is %s, and only a server and its port can be given", printable(endpoint)), Hint: "the bucket belongs into the s3:// URL"}
 	}
 	s.endpoint = u
 	return s, nil

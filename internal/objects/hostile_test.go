@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 	if !objects.Temporary(err) {
 		t.Error("a server that is away may come back")
 	}
-	for value, want := range map[string]string{"127.0.0.1:9000": "not an address", "https://x/path": "only a server", "ftp://x": "not an address", "http://a:b@x": "only a server"} {
+	for value, want := range map[string]string{"127.0.0.1:9000": "not an address", "https://x/path": "only a server", "ftp://x": "not an address", "http://a:b@x": "has an @", "https://key:hush@x:port": "has an @"} {
 		t.Setenv("AWS_ENDPOINT_URL", value)
 		_, _, err := objects.Open("s3://fleet/", objects.Options{})
 		says(t, err, want)

@@ -57,6 +57,10 @@ func split(name string) (where, key string, err error) {
 		if err := checkBelow(name, key); err != nil {
 			return "", "", err
 		}
+		if strings.Contains(bucket, "@") {
+			// What is before it may be a secret: it is not repeated.
+			return "", "", &Error{What: "an s3:// URL takes no credentials: BUCKET has an @", Hint: hintCredentials}
+		}
 		if err := s3utils.CheckValidBucketName(bucket); err != nil {
 			return "", "", &Error{What: fmt.Sprintf("%q cannot be the name of a bucket", printable(bucket)), Hint: "s3://BUCKET/PREFIX/ has 3 to 63 letters, digits, dots and hyphens as BUCKET"}
 		}

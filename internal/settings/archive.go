@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -92,16 +93,26 @@ func (ss *Settings) Archive() (*Archive, error) {
 	return a, nil
 }
 
-// checkFiled refuses what cannot be a name in keys, as long as names of machines are.
+// checkFiled refuses what cannot be a name in keys. It is a part of a path there, with
+// what is before it, and parts have 255 bytes in most file systems.
 func checkFiled(name string) error {
-	const most = 253
+	const most = 240
+	long := 0
+	for _, b := range []byte(name) {
+		switch {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '-', b == '_', b == '.':
+			long++
+		default:
+			long += len("%XX")
+		}
+	}
 	switch {
 	case name == "":
 		return errors.New("it is empty")
-	case len(name) > most:
-		return errors.New("it is longer than 253 bytes")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return errors.New("it has characters that cannot be printed")
+	case long > most:
+		return fmt.Errorf("it has %d bytes where it is filed, and %d is the most: all but letters, digits and -_. count three for each byte", long, most)
 	}
 	return nil
 }
