@@ -28,7 +28,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 0, "how often everything is measured; the table shows medians (default 3, with -against 10)")
 	flag.StringVar(&o.loads, "loads", "", "which loads: all (the default), or some of "+loadNames()+
 		"; with -against the default is "+names(loads))
-	flag.StringVar(&o.relays, "relays", "", "which relays: all (the default), or some of "+names(relays)+
+	flag.StringVar(&o.relays, "relays", "", "which relays: all (the default), or some of "+names(append(slices.Clone(relays), onRequest()...))+" (the last only if it is named)"+
 		"; with -against all, or some of "+names(ownRelays())+", of which xdsproxy is the default")
 	flag.StringVar(&o.against, "against", "", "measure the xdsproxy of this tree against an older one, the program in this file, and nothing else")
 	flag.StringVar(&o.update, "update", "", "a Markdown file to put the tables into, between its two bench comments")
@@ -74,6 +74,9 @@ func run(ctx context.Context, o options) error {
 	if o.rounds = cmp.Or(o.rounds, rounds); o.rounds < 0 {
 		return fmt.Errorf("-rounds %d measures nothing", o.rounds)
 	}
+	if o.relays != "" && o.relays != "all" {
+		from = append(slices.Clone(from), onRequest()...)
+	}
 	someRelays, err := pick(from, cmp.Or(o.relays, byDefault))
 	if err != nil {
 		return err
@@ -88,6 +91,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	b := &bench{dir: dir, log: os.Stderr}
+	defer b.stalled.close()
 	if someRelays, err = b.prepare(ctx, someRelays); err != nil {
 		return err
 	}
@@ -138,8 +142,9 @@ func run(ctx context.Context, o options) error {
 
 // bench holds what one run of the program shares.
 type bench struct {
-	dir string
-	log io.Writer
+	dir     string
+	log     io.Writer
+	stalled stalledStore
 }
 
 func (b *bench) bin(name string) string { return filepath.Join(b.dir, name) }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -112,5 +114,33 @@ func TestPick(t *testing.T) {
 	}
 	if _, err := pick(relays, "socat"); err == nil {
 		t.Error("an unknown name was accepted")
+	}
+}
+
+// TestStalledArchive has a store that takes what is sent and does not answer.
+func TestStalledArchive(t *testing.T) {
+	b := &bench{dir: t.TempDir()}
+	t.Cleanup(b.stalled.close)
+	cmd, err := archiveStalled(b, b.dir, "127.0.0.1:1", "127.0.0.1:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, err := b.stalled.address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(cmd.Args, "--archive") || !slices.Contains(cmd.Env, "AWS_ENDPOINT_URL=http://"+addr) {
+		t.Errorf("%q in %q", cmd.Args, cmd.Env)
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write(make([]byte, 8<<20)); err != nil {
+		t.Errorf("it does not read: %v", err)
+	}
+	if got := names(relays); strings.Contains(got, stalledArchive) {
+		t.Errorf("%s is measured by default", got)
 	}
 }
