@@ -6,9 +6,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -147,6 +149,14 @@ func (s *bucket) answered(e *Error, did string, r *minio.ErrorResponse) {
 // short is an error without the address that it is of, which the sentence has.
 func short(err error) string {
 	text := err.Error()
+	var at *url.Error
+	if errors.As(err, &at) && at.Err != nil {
+		err = at.Err
+		text = err.Error()
+		if errors.Is(err, io.EOF) || strings.HasPrefix(text, "Connection closed by foreign host") {
+			return "the connection was closed before an answer came"
+		}
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "it took too long"
 	}

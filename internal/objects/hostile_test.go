@@ -145,6 +145,16 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestDropped is said in words, without the address of the request.
+func TestDropped(t *testing.T) {
+	s3test.Start(t, false).Stand().Set(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { s3test.Drop(w) })
+	_, err := fleet(t, objects.Options{Tries: 1}).Stat(context.Background(), "x")
+	says(t, err, "s3://fleet/", "the connection was closed before an answer came")
+	if strings.Contains(err.Error(), "http://") || !objects.Temporary(err) {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestTrust has servers whose certificate nobody knows.
 func TestTrust(t *testing.T) {
 	srv := s3test.Start(t, true)
