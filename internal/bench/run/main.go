@@ -28,7 +28,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 0, "how often everything is measured; the table shows medians (default 3, with -against 10)")
 	flag.StringVar(&o.loads, "loads", "", "which loads: all (the default), or some of "+loadNames()+
 		"; with -against the default is "+names(loads))
-	flag.StringVar(&o.relays, "relays", "", "which relays: all (the default), or some of "+names(append(slices.Clone(relays), onRequest()...))+" (the last only if it is named)"+
+	flag.StringVar(&o.relays, "relays", "", "which relays: all (the default), or some of "+names(append(slices.Clone(relays), onRequest()...))+" (the last two only if they are named)"+
 		"; with -against all, or some of "+names(ownRelays())+", of which xdsproxy is the default")
 	flag.StringVar(&o.against, "against", "", "measure the xdsproxy of this tree against an older one, the program in this file, and nothing else")
 	flag.StringVar(&o.update, "update", "", "a Markdown file to put the tables into, between its two bench comments")

@@ -8,12 +8,31 @@ import (
 )
 
 // stalledArchive is xdsproxy whose segments go to a store that takes connections and
-// never answers. It is measured where it is named, beside xdsproxy as it is.
-const stalledArchive = "stalled-archive"
+// never answers, and inSegments is the same without a store: what the two differ in is
+// what the archive costs. Both are measured where they are named.
+const (
+	stalledArchive = "stalled-archive"
+	inSegments     = "segments"
+)
+
+// benchSegment is small, so that short loads have segments, too.
+const benchSegment = "1MiB"
 
 // onRequest are relays that "all" does not have.
 func onRequest() []relay {
-	return []relay{{name: stalledArchive, pkg: ownPackage, command: archiveStalled, announces: true, grows: true}}
+	return []relay{
+		{name: inSegments, pkg: ownPackage, command: segmented, announces: true, grows: true},
+		{name: stalledArchive, pkg: ownPackage, command: archiveStalled, announces: true, grows: true},
+	}
+}
+
+func segmented(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
+	cmd, err := xdsproxy(b, dir, listen, upstream)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Args = append(cmd.Args, "--max-size", benchSegment)
+	return cmd, nil
 }
 
 func archiveStalled(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
@@ -21,11 +40,11 @@ func archiveStalled(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := xdsproxy(b, dir, listen, upstream)
+	cmd, err := segmented(b, dir, listen, upstream)
 	if err != nil {
 		return nil, err
 	}
-	cmd.Args = append(cmd.Args, "--archive", "s3://bench/", "--archive-name", "bench", "--max-size", "1MiB")
+	cmd.Args = append(cmd.Args, "--archive", "s3://bench/", "--archive-name", "bench")
 	cmd.Env = append(cmd.Env, "AWS_ENDPOINT_URL=http://"+store, "AWS_ENDPOINT_URL_S3=", "AWS_ACCESS_KEY_ID=bench", "AWS_SECRET_ACCESS_KEY=bench", "AWS_REGION=us-east-1", "NO_PROXY=127.0.0.1")
 	return cmd, nil
 }
