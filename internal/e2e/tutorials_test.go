@@ -130,8 +130,9 @@ func openShell(t *testing.T) *typist {
 	if err := os.Symlink(program(t), filepath.Join(bin, "xdsproxy")); err != nil {
 		t.Fatal(err)
 	}
-	// Several Envoys on one machine have to be told apart, or not to share memory.
-	script := "#!/bin/sh\nexec '" + envoyPath(t) + "' --disable-hot-restart \"$@\"\n"
+	// Several Envoys on one machine must not share memory.
+	script := "#!/bin/sh\ncase \" $* \" in *' --disable-hot-restart '*) ;; *) set -- --disable-hot-restart \"$@\" ;; esac\n" +
+		"exec '" + envoyPath(t) + "' \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "envoy"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
