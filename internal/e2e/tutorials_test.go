@@ -126,6 +126,14 @@ type typist struct {
 
 func openShell(t *testing.T) *typist {
 	t.Helper()
+	for _, need := range []string{"bash", "curl", "git", "make", "python3"} {
+		if _, err := exec.LookPath(need); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
+			t.Skip(err)
+		}
+	}
 	dir, bin := t.TempDir(), t.TempDir()
 	if err := os.Symlink(program(t), filepath.Join(bin, "xdsproxy")); err != nil {
 		t.Fatal(err)
