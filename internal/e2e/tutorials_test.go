@@ -36,6 +36,7 @@ var varies = []struct {
 	{"durations", regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?(ns|µs|ms|s|m)\b( ago)?`), "SPAN"},
 	{"ports that the system chose", regexp.MustCompile(`127\.0\.0\.1:(3[2-9]|[45]\d|60)\d{3}\b`), "127.0.0.1:PORT"},
 	{"numbers of entries in text", regexp.MustCompile(`\b(entry|entries) \d+(, \d+)*`), "ENTRIES"},
+	{"numbers of entries behind a verdict", regexp.MustCompile(`ED by \d+`), "ED by ENTRY"},
 	{"numbers of entries before a time", regexp.MustCompile(`(?m)\d+ +TIME`), "SEQ TIME"},
 	{"sizes", regexp.MustCompile(`\b\d+(\.\d+)?( ?[KM]i?B|k)\b`), "SIZE"},
 	{"where the files are", regexp.MustCompile(`/[^ ]*/([a-z]+\.[a-z]+)\b`), "$1"},
