@@ -33,7 +33,9 @@ var varies = []struct {
 	to   string
 }{
 	{"times of day, and dates", regexp.MustCompile(`(\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\d(\.\d+)?Z?`), "TIME"},
-	{"durations", regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?(ns|µs|ms|s|m)\b( ago)?`), "SPAN"},
+	{"parts of seconds", regexp.MustCompile(`\b(\d+\.\d+(ns|µs|ms|s)|\d+(ns|µs|ms))\b`), "SPAN"},
+	{"seconds since something", regexp.MustCompile(`\b(SYNCED|NOTSENT|NACKED|yes|accepted) +(\d+m)?\d+s\b`), "$1 SPAN"},
+	{"seconds in the last column", regexp.MustCompile(`(?m)  +(\d+m)?\d+s$`), "  SPAN"},
 	{"ports that the system chose", regexp.MustCompile(`127\.0\.0\.1:(3[2-9]|[45]\d|60)\d{3}\b`), "127.0.0.1:PORT"},
 	{"numbers of entries in text", regexp.MustCompile(`\b(entry|entries) \d+(, \d+)*`), "ENTRIES"},
 	{"numbers of entries behind a verdict", regexp.MustCompile(`ED by \d+`), "ED by ENTRY"},
@@ -298,6 +300,11 @@ func TestTutorialsNotice(t *testing.T) {
 	}{
 		{"web SYNCED 3.9s", "web   SYNCED 12ms\n", true},
 		{"web SYNCED 3.9s", "web   NACKED 12ms\n", false},
+		{"web SYNCED 3.9s  4.0s", "web   SYNCED 12s   1m2s\n", true},
+		{"connect_timeout: 5s", "connect_timeout: 0s", false},
+		{"within 15s", "within 16s", false},
+		{"ACKED by 8", "ACKED by 11", true},
+		{"ACKED by 8", "NACKED by 11", false},
 		{"a\n...\nd", "a\nb\nc\nd", true},
 		{"a\n...\nd", "a\nb\nc", false},
 		{"...\nd", "a\nd", true},
