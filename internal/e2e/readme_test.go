@@ -109,7 +109,8 @@ func TestReadmeCommands(t *testing.T) {
 			if strings.HasPrefix(c, "xdsproxy run --upstream") {
 				setting = "XDSPROXY_LISTEN=127.0.0.1:18000 " // here the port that it has by itself may be taken
 			}
-			out, code := s.do(t, setting+c+" >log 2>&1 & p=$!\n"+
+			// What the one before wrote must not be taken for this one's words.
+			out, code := s.do(t, "rm -f log\n"+setting+c+" >log 2>&1 & p=$!\n"+
 				"until "+wait+" 2>/dev/null; do kill -0 $p || break; sleep 0.2; done\n"+
 				wait+"; seen=$?; kill $p; wait $p; code=$?; cat log; [ $seen = 0 ] && (exit $code)")
 			if strings.Contains(c, "wrap") && code == "143" || c == "xdsproxy demo" && code == "130" {
@@ -121,8 +122,8 @@ func TestReadmeCommands(t *testing.T) {
 		default:
 			if c == "xdsproxy watch @last --no-follow" {
 				// @last is what the reader's own Envoy has just gone through.
-				must("xdsproxy wrap envoy -c envoy.yaml >log 2>&1 & p=$!\n" +
-					"until grep -q nack-received log; do sleep 0.2; done; kill $p; wait $p")
+				must("rm -f log; xdsproxy wrap envoy -c envoy.yaml >log 2>&1 & p=$!\n" +
+					"until grep -q nack-received log 2>/dev/null; do sleep 0.2; done; kill $p; wait $p")
 			}
 			out := must(c)
 			if strings.Contains(c, "kind:nack") && (!strings.Contains(out, "NACK") || !strings.Contains(out, "connect_timeout")) {
