@@ -85,7 +85,7 @@ func sinceWhen(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.DateTime} {
+	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02T15:04:05", time.DateTime} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC(), nil
 		}
@@ -205,6 +205,10 @@ func (j *tables) report(r *fleet.Recording, err error) {
 	}
 	if unwritable || input.Damaged(err) && !input.Damaged(j.failed) {
 		err, j.failed = j.failed, err
+	}
+	if strings.HasPrefix(err.Error(), r.Source+" ") {
+		j.Warn("%v", err)
+		return
 	}
 	j.Warn("%s: %v", r.Source, err)
 }

@@ -51,7 +51,7 @@ func (w *walk) dir(key string, depth int) error {
 		return err
 	}
 	where := w.d.source(key)
-	real, err := filepath.EvalSymlinks(where)
+	real, err := realPath(where)
 	var entries []os.DirEntry
 	if err == nil && !w.entered[real] {
 		w.entered[real] = true
@@ -74,6 +74,16 @@ func (w *walk) dir(key string, depth int) error {
 		}
 	}
 	return nil
+}
+
+// realPath is the path from the root without links: of a relative one a link that
+// leads back as an absolute one would be another.
+func realPath(where string) (string, error) {
+	where, err := filepath.Abs(where)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(where)
 }
 
 func (w *walk) entry(key, base string, depth int) error {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -190,6 +191,29 @@ func TestDirectory(t *testing.T) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// A directory that is named by a relative path is the same, when a link in it leads
+// back as an absolute one; and names that are no text stay different.
+func TestRelativeDirectory(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"a\xff", "a\xfe", "a�"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Skipf("no such names here: %v", err)
+		}
+		record(t, filepath.Join(root, dir), "x", 5)
+	}
+	if err := os.Symlink(root, filepath.Join(root, "loop")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(root))
+	var names []string
+	for _, r := range all(t, filepath.Base(root), Options{}) {
+		names = append(names, r.Proxy)
+	}
+	if want := []string{`a\xFE/x`, `a\xFF/x`, `a�/x`}; !slices.Equal(names, want) {
+		t.Errorf("%q, not %q", names, want)
 	}
 }
 

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"fmt"
+	"hash/crc32"
 	"net/url"
 	"path"
 	"strconv"
@@ -104,12 +106,25 @@ func unescape(value string) string {
 	return clip(value)
 }
 
+// clip makes a text of a part of a path. What is different stays different: a byte
+// that is no UTF-8 is written as \xNN, and a long one ends in what tells it apart.
 func clip(s string) string {
+	whole := s
 	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "�")
+		var b strings.Builder
+		for s != "" {
+			r, n := utf8.DecodeRuneInString(s)
+			if r == utf8.RuneError && n == 1 {
+				fmt.Fprintf(&b, `\x%02X`, s[0])
+			} else {
+				b.WriteString(s[:n])
+			}
+			s = s[n:]
+		}
+		s = b.String()
 	}
 	if len(s) > maxName {
-		s = strings.ToValidUTF8(s[:maxName], "") + "…"
+		s = fmt.Sprintf("%s…%08x", strings.ToValidUTF8(s[:maxName], ""), crc32.ChecksumIEEE([]byte(whole)))
 	}
 	return s
 }
