@@ -82,8 +82,19 @@ func closeDir(t *testing.T, d *Dir) {
 	}
 }
 
-// ask asks DuckDB: each row is an object of JSON.
-func ask(t *testing.T, root, sql string) (rows []map[string]any) {
+// duck answers questions, one after the other: to start it takes longer than most
+// of them.
+type duck struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *json.Decoder
+	said bytes.Buffer
+}
+
+// idle are the engines that nobody asks. They end with the tests, when their input does.
+var idle = make(chan *duck, 4)
+
+func startDuck(t *testing.T) *duck {
 	t.Helper()
 	tools, err := filepath.Abs("../../../.tools/duckdb")
 	if err != nil {
@@ -95,41 +106,86 @@ func ask(t *testing.T, root, sql string) (rows []map[string]any) {
 		}
 		t.Skip("DuckDB is not there; make duckdb installs it")
 	}
-	cmd := exec.Command("python3", "-c", `
+	e := &duck{cmd: exec.Command("python3", "-c", `
 import sys, json, os, duckdb, datetime
-c = duckdb.connect(config={"threads": 2})
-c.execute("SET TimeZone='UTC'")
-for t in "entries acks connections findings clients resources bodies".split():
-    if os.path.isdir(os.path.join(sys.argv[1], t)):
-        c.execute(f"CREATE VIEW {t} AS SELECT * FROM read_parquet('{sys.argv[1]}/{t}/**/*.parquet', hive_partitioning=true)")
 def plain(v):
     if isinstance(v, datetime.datetime): return v.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     if isinstance(v, datetime.date): return v.isoformat()
     if isinstance(v, bytes): return v.hex()
     return v
-for sql in sys.stdin.read().split("\n;\n"):
-    r = c.execute(sql)
-    names = [d[0] for d in r.description]
-    for row in r.fetchall():
-        print(json.dumps({n: plain(v) for n, v in zip(names, row)}))
-`, root)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+tools)
-	cmd.Stdin = strings.NewReader(sql)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+def answer(root, sql):
+    c = duckdb.connect(config={"threads": 2})
+    c.execute("SET TimeZone='UTC'")
+    for t in "entries acks connections findings clients resources bodies".split():
+        if os.path.isdir(os.path.join(root, t)):
+            c.execute(f"CREATE VIEW {t} AS SELECT * FROM read_parquet('{root}/{t}/**/*.parquet', hive_partitioning=true)")
+    rows = []
+    for one in sql.split("\n;\n"):
+        r = c.execute(one)
+        names = [d[0] for d in r.description]
+        rows += [{n: plain(v) for n, v in zip(names, row)} for row in r.fetchall()]
+    c.close()
+    return rows
+for line in sys.stdin:
+    ask = json.loads(line)
+    try:
+        told = {"rows": answer(ask["root"], ask["sql"])}
+    except Exception as err:
+        told = {"error": str(err)}
+    json.dump(told, sys.stdout)
+    sys.stdout.flush()
+`)}
+	e.cmd.Env = append(os.Environ(), "PYTHONPATH="+tools)
+	e.cmd.Stderr = &e.said
+	if e.in, err = e.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := e.cmd.StdoutPipe()
 	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, sql, stderr.Bytes())
+		t.Fatal(err)
 	}
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var row map[string]any
-		if err := dec.Decode(&row); errors.Is(err, io.EOF) {
-			return rows
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, row)
+	e.out = json.NewDecoder(out)
+	if err := e.cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
+	return e
+}
+
+// ask asks DuckDB: each row is an object of JSON.
+func ask(t *testing.T, root, sql string) (rows []map[string]any) {
+	t.Helper()
+	var e *duck
+	select {
+	case e = <-idle:
+	default:
+		e = startDuck(t)
+	}
+	question, err := json.Marshal(map[string]string{"root": root, "sql": sql})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told struct {
+		Rows  []map[string]any
+		Error string
+	}
+	if _, err = e.in.Write(append(question, '\n')); err == nil {
+		err = e.out.Decode(&told)
+	}
+	if err == nil && told.Error != "" {
+		err = errors.New(told.Error)
+	}
+	if err != nil {
+		_ = e.in.Close()
+		_ = e.cmd.Wait()
+		t.Fatalf("%v\n%s\n%s", err, sql, e.said.Bytes())
+	}
+	select {
+	case idle <- e:
+	default:
+		_ = e.in.Close()
+		_ = e.cmd.Wait()
+	}
+	return told.Rows
 }
 
 func sessionFiles(t *testing.T) []string {
