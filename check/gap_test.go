@@ -136,3 +136,37 @@ p< 200 type=CDS V=2 N= res=[a]
 		}
 	}
 }
+
+// What both of its entries prove is proved after a part that was not seen, too: a
+// segment that is checked alone begins so.
+func TestReusedNonceAfterWhatWasLost(t *testing.T) {
+	s := parsed(t, `
+D> type=EDS N= sub=[a,b] node=n1
+d< type=EDS N=1 res=[a@1]
+D> type=EDS N=1
+d< type=EDS N=2 res=[a@2]
+D> type=EDS N=2
+d< type=EDS N=2 res=[b@1]
+D> type=EDS N=2
+`)
+	for lost, want := range map[string]check.Severity{"repeated": check.Warning, "gap": check.Warning} {
+		k := check.NewChecker(check.Options{})
+		messages := 0
+		for e := range s.Entries() {
+			if e.Kind == session.KindMessage {
+				messages++
+			}
+			switch {
+			case lost == "repeated" && messages <= 3:
+				e.Carried = true
+			case lost == "gap" && e.Kind == session.KindMessage && messages == 5: // the verdict
+				e = session.Entry{Seq: e.Seq, Time: e.Time, Kind: session.KindGap, Gap: &session.Gap{Streams: []session.StreamID{e.Stream}}}
+			}
+			k.Step(&e)
+		}
+		found := k.Findings()
+		if len(found) != 1 || found[0].Rule.ID != "response-nonce-reused" || found[0].Severity != want {
+			t.Errorf("%s: %+v", lost, found)
+		}
+	}
+}

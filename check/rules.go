@@ -10,7 +10,7 @@ func Rules() []*Rule {
 	rules := []*Rule{
 		// Nonces
 		{ID: "response-nonce-missing", Fault: ServerFault, Severity: Error, Confidence: Decided, local: true, response: responseNonceMissing},
-		{ID: "response-nonce-reused", Fault: ServerFault, Severity: Warning, Confidence: Decided, response: responseNonceReused},
+		{ID: "response-nonce-reused", Fault: ServerFault, Severity: Warning, Confidence: Decided, local: true, response: responseNonceReused},
 		{ID: "nonce-from-previous-stream", Fault: ClientFault, Severity: Error, Confidence: Decided, request: nonceFromPreviousStream},
 		{ID: "nonce-unknown", Fault: ClientFault, Severity: Error, Confidence: Decided, request: nonceUnknown},
 		{ID: "nonce-dropped", Fault: ClientFault, Severity: Error, Confidence: Decided, request: nonceDropped},

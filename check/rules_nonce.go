@@ -28,7 +28,7 @@ func responseNonceReused(x *event) {
 		severity: Warning, cause: "-", seqs: []session.Seq{old.Seq, x.resp.Seq},
 		message: fmt.Sprintf("nonce %q was that of entry %d already", x.resp.Nonce, old.Seq),
 	}
-	if old.Verdict == engine.Unjudged {
+	if old.Verdict == engine.Unjudged && !x.sub.Lost { // else it may have one that was not seen
 		p.severity = Error
 		p.message += ", which has no verdict yet"
 	}
