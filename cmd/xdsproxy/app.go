@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -42,6 +44,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 	a := &cli{ctx: ctx, stdin: stdin, stdout: console.Pipe{W: stdout}, stderr: &console.Curtain{W: stderr}}
 	a.config = settings.New()
+	log.SetOutput(libraries{a.stderr})
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -53,6 +56,17 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = unknownCommand(root, err)
 	}
 	return a.exit(ctx, err)
+}
+
+// libraries is where libraries log. Of a server that sends more than it announced
+// net/http says so there, with what it sent; whoever reads says what that came to.
+type libraries struct{ w io.Writer }
+
+func (l libraries) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("Unsolicited response received on idle HTTP channel")) {
+		return len(p), nil
+	}
+	return l.w.Write(p)
 }
 
 // exit prints what went wrong, if anything did, and chooses the exit code.

@@ -48,7 +48,8 @@ to do about it; xdsproxy explain lists the rules.
 Of a directory, or a URL that ends in /, all recordings below it are judged,
 each as a session of its own and several at once. What has one cause on many
 proxies is one finding with all of them. What cannot be read is told, and
-counted as unread; with --strict that ends with exit code 12, too.
+counted as unread; with --strict, or if none can be read, that ends with exit
+code 12, too.
 
 A conversation script (.xds) is judged by the times that it gives itself. A file
 of Envoy's filesystem subscriptions (.yaml .json .pb_text .pb) is judged, too:

@@ -213,6 +213,16 @@ func TestBucketFails(t *testing.T) {
 		}
 	})
 
+	t.Run("nothing but foreign", func(t *testing.T) {
+		if err := store.Put(t.Context(), "q/cluster=c/proxy=zip/x.xdsp", strings.NewReader("PK\x03\x04"), 4, nil); err != nil {
+			t.Fatal(err)
+		}
+		report := render.NewReport()
+		if err := readerOf(t, "s3://fleet/q/", nil).Judge(t.Context(), options(), report, false); !Incomplete(err) || report.Summary.Unread != 1 {
+			t.Errorf("%v, %+v", err, report.Summary)
+		}
+	})
+
 	for source, want := range map[string]string{
 		"s3://nowhere/p/":        "does not exist",
 		"s3://nowhere/p/x.xdsp":  "does not exist",

@@ -41,7 +41,7 @@ func (b *bucket) open(ctx context.Context, key string) (recorder.Bytes, error) {
 		return nil, err
 	}
 	f := ranges.New(ctx, c, c.Object().Size, c.Close, ranges.Options{
-		Temporary: objects.Temporary, Tries: readTries,
+		Name: b.store.URL(key), Temporary: objects.Temporary, Tries: readTries,
 		Wait:  func(why error) { b.late.tell(b.store.URL(key), why) },
 		Count: func(n int) { b.requests.Add(1); b.bytes.Add(int64(n)) },
 	})
@@ -58,7 +58,7 @@ func (l *late) tell(what string, why error) {
 	if l.say == nil {
 		return
 	}
-	l.once.Do(func() { l.say("waiting for %s: %v", what, why) })
+	l.once.Do(func() { l.say("waiting for %s: %s", what, strings.TrimPrefix(why.Error(), "cannot read "+what+": ")) })
 }
 
 // openStore says which objects a URL names.

@@ -24,6 +24,7 @@ const (
 
 // Options say how an object is read. The zero value is good.
 type Options struct {
+	Name string // for errors
 	// Temporary says of which errors the same request may be tried again; nil: of
 	// none.
 	Temporary func(error) bool
@@ -229,7 +230,11 @@ func (f *File) request(b []byte, at int64) error {
 	case n == len(b):
 		return nil
 	case err == nil || errors.Is(err, io.EOF):
-		return fmt.Errorf("%w: %d bytes came from byte %d on, not %d", io.ErrUnexpectedEOF, n, at, len(b))
+		err = fmt.Errorf("%d bytes came from byte %d on, not %d: %w", n, at, len(b), io.ErrUnexpectedEOF)
+		if f.o.Name != "" {
+			err = fmt.Errorf("cannot read %s: %w", f.o.Name, err)
+		}
+		return err
 	}
 	return err
 }
