@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/build"
@@ -42,7 +44,13 @@ func newRoot(a *cli) *cobra.Command {
 		Example:       rootExample,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if line, _ := cmd.Flags().GetBool("version"); line {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), build.Line())
+				return err
+			}
+			return cmd.Help()
+		},
 
 		DisableFlagsInUseLine: true,
 	}
@@ -69,13 +77,14 @@ func newRoot(a *cli) *cobra.Command {
 	a.use(root, root.PersistentFlags(), func(s *settings.Setting) bool { return !s.Run })
 	root.PersistentFlags().BoolP("help", "h", false, "print this help")
 	root.PersistentFlags().Lookup("help").Annotations = map[string][]string{settings.GroupKey: {settings.GroupGlobal}}
+	// Not by root.Version of cobra: its template is the one way to text/template,
+	// which asks for methods by name, so that the linker has to keep all methods
+	// of all types: 10 MB.
 	root.Flags().Bool("version", false, "print the version in one line")
 	root.SetFlagErrorFunc(flagFailure)
 	root.SetHelpFunc(a.help)
 	root.SetHelpCommand(newHelp(a))
 	root.SetHelpCommandGroupID(commandsOther)
 	root.SetCompletionCommandGroupID(commandsOther)
-	root.Version = build.Line()
-	root.SetVersionTemplate("{{.Version}}\n")
 	return root
 }
