@@ -19,13 +19,14 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-e2e test-rest test-deploy lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium peers ci full clean
+.PHONY: help build test test-e2e test-rest test-deploy lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium peers release release-twice release-try vet-os ci full clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
+# grpcnotrace: without it gRPC brings html/template, and 10 MB with it (ADR 0045).
 build: ## build bin/xdsproxy
-	$(GO) build -o bin/xdsproxy ./cmd/xdsproxy
+	$(GO) build -tags grpcnotrace -o bin/xdsproxy ./cmd/xdsproxy
 
 # The race detector finds something only where goroutines meet: in the packages
 # whose code or tests start them, and in what of cmd/xdsproxy runs for long. The
@@ -121,6 +122,28 @@ envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tsha
 peers:
 	@for peer in envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium; do \
 		internal/e2e/tools/$$peer.sh || echo "make: going on without $$peer" >&2; \
+	done
+
+RELEASE = internal/tools/release
+
+release: ## make the files of a release of the last commit in dist/; VERSION=v1.2.3
+	@test -n "$(VERSION)" || { echo 'name the version: make release VERSION=v1.2.3' >&2; exit 2; }
+	$(GO) run -C $(RELEASE) . -version "$(VERSION)" -repo "$(CURDIR)" -out "$(CURDIR)/dist"
+
+release-twice: ## are two builds of the last commit equal?
+	$(RELEASE)/twice.sh
+
+# On Linux, as root, with debootstrap.
+release-try: ## do the package and the image work in a fresh Debian?
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	for v in 0.0.1 0.0.2; do $(GO) run -C $(RELEASE) . -version v$$v -repo "$(CURDIR)" -out "$$dir/$$v" -platforms linux/$$($(GO) env GOARCH) >/dev/null; done; \
+	$(RELEASE)/debtree.sh "$$dir"/0.0.1/*.deb "$$dir"/0.0.2/*.deb "$$dir"/0.0.1/*_oci.tar
+
+# go vet type-checks tests, too. That they link is told by a few.
+vet-os: ## do the program and its tests compile for Windows and macOS?
+	@set -e; for os in windows darwin; do \
+		echo "go vet for $$os"; GOOS=$$os $(GO) vet ./...; \
+		for p in ./cmd/xdsproxy ./proxy ./recorder ./internal/wrap ./internal/app; do GOOS=$$os CGO_ENABLED=0 $(GO) test -c -o /dev/null $$p; done; \
 	done
 
 ci: ## what the build machine runs

@@ -30,9 +30,9 @@ func (p platform) executable() string {
 type release struct {
 	version   string // v1.2.3
 	platforms []platform
-	out       string // where the files of the release go
-	work      string // for this run alone
-	source    string // the clone, in work
+	out       string    // where the files of the release go
+	work      string    // for this run alone
+	source    string    // the clone, in work
 	date      time.Time // of the commit; every time in every file is this one
 	tree      []file    // what lies beside the program, by the name in a tar.gz
 }

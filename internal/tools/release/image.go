@@ -124,7 +124,8 @@ func (r *release) root() []byte {
 		{"etc/nsswitch.conf", []byte("hosts: files dns\n")},
 		{"etc/passwd", []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin\n")},
 		{"etc/ssl/certs/ca-certificates.crt", roots()},
-		{"tmp/", nil}, {"var/lib/xdsproxy/", nil},
+		{"tmp/", nil},
+		{"var/lib/xdsproxy/", nil},
 	})
 }
 

@@ -150,7 +150,7 @@ func addLicenses(users map[string][]string, who, dir string) error {
 func zipped(body []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a constant level is never refused
-	_, _ = w.Write(body)                                   // to memory
+	_, _ = w.Write(body)                                  // to memory
 	_ = w.Close()
 	return b.Bytes()
 }

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# twice.sh [PLATFORM,...]: are two builds of the last commit equal, byte by byte?
+# The second has another directory, another cache of builds, another place for
+# modules, another home, time zone, mask and language: nothing that the first has
+# compiled can be taken for the second.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+platforms=${1:-linux/amd64}
+GO=${GO:-go}
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+
+$GO build -o "$work/release" .
+"$work/release" -version v0.0.1-twice -repo ../../.. -out "$work/one" -platforms "$platforms" >/dev/null
+mkdir -p "$work/elsewhere/in a deeper/place"
+cp "$work/release" "$work/elsewhere/in a deeper/place/"
+modules=$($GO env GOMODCACHE)
+git clone -q --shared ../../.. "$work/elsewhere/clone"
+(
+	cd "$work/elsewhere/clone"
+	umask 077
+	env TMPDIR="$work/elsewhere/in a deeper/place" HOME="$work/elsewhere" TZ=Asia/Kathmandu LC_ALL=C \
+		GOCACHE="$work/elsewhere/cache" GOMODCACHE="$work/elsewhere/modules" GOPATH="$work/elsewhere/go" \
+		GOPROXY="file://$modules/cache/download" GONOSUMDB='*' GOFLAGS=-modcacherw GOAMD64=v3 CGO_ENABLED=1 SOURCE_DATE_EPOCH=1 \
+		"$work/elsewhere/in a deeper/place/release" -version v0.0.1-twice -repo . -out "$work/two" -platforms "$platforms" >/dev/null
+)
+diff -r "$work/one" "$work/two"
+echo "equal: $(ls "$work/one" | wc -l) files, $(cat "$work"/one/* | wc -c) bytes"
