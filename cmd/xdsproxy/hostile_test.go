@@ -57,7 +57,7 @@ func TestSignalWhileReading(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			name := filepath.Join(t.TempDir(), "PIPE")
-			if err := syscall.Mkfifo(name, 0o600); err != nil {
+			if err := mkfifo(name); err != nil {
 				t.Skip(err)
 			}
 			cmd := command(t, strings.Fields(strings.Replace(args, "PIPE", name, 1))...)
@@ -118,7 +118,7 @@ func TestSignalWhileStarting(t *testing.T) {
 	}
 	newPipe := func(t *testing.T) string {
 		pipe := filepath.Join(t.TempDir(), "PIPE")
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		if err := mkfifo(pipe); err != nil {
 			t.Skip(err)
 		}
 		return pipe

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -209,7 +208,7 @@ func TestScreenDetachedAndGone(t *testing.T) {
 func endsSoon(t *testing.T, pid int) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if err := syscall.Kill(pid, 0); err != nil {
+		if !alive(pid) {
 			return
 		}
 	}

@@ -30,7 +30,7 @@ func startWrap(t *testing.T, env []string, args ...string) (p *proxy, stdout *li
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = stdout, p.stderr, append(quietEnv(t), env...)
 	p.cmd.WaitDelay = patience
 	// A group of its own, so that no command is left over.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func startWrap(t *testing.T, env []string, args ...string) (p *proxy, stdout *li
 		close(p.exited)
 	}()
 	t.Cleanup(func() {
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		killGroup(p.cmd)
 		<-p.exited
 		if t.Failed() {
 			t.Logf("output of xdsproxy wrap:\n%s\n%s", stdout, p.stderr)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -66,7 +65,7 @@ func TestFileIsReadAgain(t *testing.T) {
 	write(t, path, strings.Repeat("x", maxValue+5))
 	step("three")
 	os.Remove(path)
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
+	if err := mkfifo(path); err != nil {
 		t.Fatal(err)
 	}
 	step("three")

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -159,11 +158,9 @@ func (b *bench) do(ctx context.Context, k task, d doer, file string) (sample, er
 	p := cmd.ProcessState
 	s.CPUPerResponse = float64((p.UserTime() + p.SystemTime()).Microseconds()) / float64(k.n)
 	s.LifeCPU = s.CPUPerResponse
-	u, ok := p.SysUsage().(*syscall.Rusage)
-	if !ok {
+	if s.PeakMB = peak(p); s.PeakMB == 0 {
 		return sample{}, errors.New("the system does not say how much memory it took")
 	}
-	s.PeakMB = float64(u.Maxrss) / 1024
 	return s, nil
 }
 

@@ -12,7 +12,10 @@ work=$(mktemp -d)
 tree=$work/debian
 proxy=
 cleanup() {
-	if [ -n "$proxy" ]; then kill "$proxy" 2>/dev/null || true; fi
+	if [ -n "$proxy" ]; then
+		kill -KILL "$proxy" 2>/dev/null || true
+		wait "$proxy" 2>/dev/null || true
+	fi
 	for m in "$work/image/tmp" "$work/image" "$tree/proc"; do
 		if mountpoint -q "$m"; then umount "$m" || return; fi # or rm would go into it
 	done
@@ -67,7 +70,7 @@ in_tree bash -c '
 	_completion_loader xdsproxy
 	COMP_WORDS=(xdsproxy ver) COMP_CWORD=1 COMP_LINE="xdsproxy ver" COMP_POINT=12 COMP_TYPE=9
 	$(complete -p xdsproxy | sed "s/.*-F \([^ ]*\).*/\1/")
-	printf "%s\n" "${COMPREPLY[@]}"' | grep -q '^version' || fail 'bash does not complete ver'
+	printf "%s\n" "${COMPREPLY[@]}"' 2>/dev/null | grep -q '^version' || fail 'bash does not complete ver'
 
 step 'the unit: verified, and its exposure'
 mkdir -p "$work/unit"
@@ -84,7 +87,7 @@ start() {
 	environment=$(sed -n 's/^Environment=//p' "$unit")
 	install -d -m 700 -o 65534 -g 65534 "$tree/var/lib/xdsproxy" "$tree/run/xdsproxy"
 	# shellcheck disable=SC2086 # both are lists of words
-	(umask 077 && exec env -i PATH=/usr/bin $environment chroot "$tree" setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --bounding-set=-all $command) >"$work/service.log" 2>&1 &
+	(umask 077 && exec env -i PATH=/usr/sbin:/usr/bin $environment chroot "$tree" setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --bounding-set=-all $command) >"$work/service.log" 2>&1 &
 	proxy=$!
 }
 step 'a start as installed: the configuration has no control plane, so it ends with 2'
@@ -158,13 +161,14 @@ PY
 mount --bind "$work/image" "$work/image"
 mount -o remount,bind,ro "$work/image"
 mapfile -t environment <"$work/image.env"
-in_image() { env -i "${environment[@]}" chroot --userspec=65532:65532 "$work/image" /usr/bin/xdsproxy "$@"; }
+in_image() { env -i "${environment[@]}" "$(command -v chroot)" --userspec=65532:65532 "$work/image" /usr/bin/xdsproxy "$@"; }
 in_image --version >/dev/null
 if (cd "$work/image" && touch tmp/x 2>/dev/null); then fail 'the root can be written'; fi
-in_image run --headless --no-record --upstream 127.0.0.1:9 --listen 127.0.0.1:0 >"$work/image.log" 2>&1 &
+(exec env -i "${environment[@]}" "$(command -v chroot)" --userspec=65532:65532 "$work/image" /usr/bin/xdsproxy \
+	run --headless --no-record --viewer off --upstream 127.0.0.1:9 --listen 127.0.0.1:0) >"$work/image.log" 2>&1 &
 proxy=$!
 for _ in $(seq 100); do
-	if grep -q 127.0.0.1 "$work/image.log"; then break; fi
+	if grep -q '^listening on' "$work/image.log"; then break; fi
 	kill -0 "$proxy" 2>/dev/null || { cat "$work/image.log"; fail 'the image ended'; }
 	sleep 0.2
 done
@@ -175,5 +179,5 @@ proxy=
 [ "$code" = 0 ] || { cat "$work/image.log"; fail "the image: SIGTERM: it ended with $code"; }
 sed 's/^/     /' "$work/image.log" | head -3
 mount -t tmpfs -o mode=1777,size=64m tmpfs "$work/image/tmp"
-in_image demo --once >"$work/demo.log" 2>&1 || { tail -5 "$work/demo.log"; fail 'the demo of the image failed'; }
+in_image demo --once -w /tmp/demo.xdsp >"$work/demo.log" 2>&1 || { tail -5 "$work/demo.log"; fail 'the demo of the image failed'; }
 echo '  all of it works'
