@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +51,10 @@ func (h *Host) Record(path string) (*Recording, error) { return h.record(path, n
 func (h *Host) record(path string, to *archive.Options) (*Recording, error) {
 	if h.Settings.Keep > 0 && h.Settings.MaxSize == 0 && h.Settings.MaxAge == 0 {
 		return nil, console.Misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
+	}
+	if runtime.GOOS == "windows" && (h.Settings.MaxSize > 0 || h.Settings.MaxAge > 0) && !bool(h.Settings.NoRecord) {
+		return nil, console.Misused("--max-size and --max-age do not work on Windows, where a file that is open cannot be renamed").
+			Hint("leave them out, or use --no-record with --ring")
 	}
 	if h.Settings.NoRecord && path != "" {
 		return nil, console.Misused("--no-record writes no file, and -w asks for one: give one of them")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # debtree.sh DEB NEWER_DEB OCI_TAR: does the package work in a fresh tree of Debian
 # that has neither Go nor anything of ours, and the image on a root that nobody
-# can write? Needs root, debootstrap and python3. No systemd is booted here: the
+# can write? Needs root, debootstrap, curl, python3 and systemd-analyze. No systemd is booted here: the
 # unit is verified and rated, and its ExecStart run by hand as it says.
 set -euo pipefail
 deb=$(realpath "$1") newer=$(realpath "$2") oci=$(realpath "$3")
@@ -32,6 +32,10 @@ in_tree() { LC_ALL=C.UTF-8 HOME=/root TERM=dumb PATH=/usr/sbin:/usr/bin:/sbin:/b
 # Nothing is fetched: without a network apt can have only what it is given.
 offline() { unshare -n env LC_ALL=C.UTF-8 HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive chroot "$tree" "$@"; }
 
+[ "$(id -u)" = 0 ] || fail 'it needs root, to change roots and to mount'
+for tool in debootstrap curl python3 systemd-analyze; do
+	command -v "$tool" >/dev/null || fail "there is no $tool here: apt-get install debootstrap curl python3 systemd"
+done
 if [ ! -x "$base/usr/bin/apt-get" ]; then
 	step 'a fresh tree of Debian 12'
 	rm -rf "$base" "$base.part"
