@@ -10,12 +10,14 @@ GO=${GO:-go}
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 
+# Both are of the same commit, whatever is committed meanwhile.
+git clone -q --shared ../../.. "$work/clone"
 $GO build -o "$work/release" .
-"$work/release" -version v0.0.1-twice -repo ../../.. -out "$work/one" -platforms "$platforms" >/dev/null
+"$work/release" -version v0.0.1-twice -repo "$work/clone" -out "$work/one" -platforms "$platforms" >/dev/null
 mkdir -p "$work/elsewhere/in a deeper/place"
 cp "$work/release" "$work/elsewhere/in a deeper/place/"
+git clone -q --shared "$work/clone" "$work/elsewhere/clone"
 modules=$($GO env GOMODCACHE)
-git clone -q --shared ../../.. "$work/elsewhere/clone"
 (
 	cd "$work/elsewhere/clone"
 	umask 077
