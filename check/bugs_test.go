@@ -56,7 +56,7 @@ func bugsOf(t *testing.T) []bug {
 	return all
 }
 
-func (b bug) script() string { return filepath.Join("testdata/bugs", b.name+".xds") }
+func (b bug) script() string { return filepath.Join("testdata/bugs", b.name+".pair") }
 
 // halves are a conversation as it was, and as it is where the bug is mended.
 func (b bug) halves(t *testing.T) (was, mended string) {
@@ -215,7 +215,7 @@ func threadURL(thread string) string {
 
 // No script is there that no bug names.
 func TestBugScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/bugs/*.xds")
+	files, err := filepath.Glob("testdata/bugs/*.pair")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d scripts, %v", len(files), err)
 	}
