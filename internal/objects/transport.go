@@ -93,14 +93,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if f, ok := req.Context().Value(fetchesKey{}).(*fetches); ok && f.pages.Add(1) > f.most.Load() {
 		return nil, errEmpty
 	}
-	sent := time.Now()
+	began := time.Now()
+	req, body := sending(req)
 	resp, err := t.RoundTripper.RoundTrip(req)
+	body.end()
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
 	// Where the answer took long, it is not known when in between it was dated.
-	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil && now.Sub(sent) < 5*time.Second {
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil && now.Sub(began) < 5*time.Second {
 		// The date has no fractions: on average half a second is missing.
 		skew := date.Add(500 * time.Millisecond).Sub(now)
 		if skew == 0 {
