@@ -18,8 +18,15 @@ import (
 
 func TestVersionsAndPlatforms(t *testing.T) {
 	for _, args := range [][]string{
-		{}, {"-version", "1.2.3"}, {"-version", "v1.2"}, {"-version", "v2.0.0"}, {"-version", "v1.2.3+x"}, {"-version", "latest"},
-		{"-version", "v1.2.3", "-platforms", "linux"}, {"-version", "v1.2.3", "-platforms", "plan9/amd64"}, {"-version", "v1.2.3", "-nonsense"},
+		{},
+		{"-version", "1.2.3"},
+		{"-version", "v1.2"},
+		{"-version", "v2.0.0"},
+		{"-version", "v1.2.3+x"},
+		{"-version", "latest"},
+		{"-version", "v1.2.3", "-platforms", "linux"},
+		{"-version", "v1.2.3", "-platforms", "plan9/amd64"},
+		{"-version", "v1.2.3", "-nonsense"},
 	} {
 		if err := run(context.Background(), args); err == nil {
 			t.Errorf("%q is taken", args)
