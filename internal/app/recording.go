@@ -76,6 +76,7 @@ func (h *Host) record(path string, to *archive.Options) (*Recording, error) {
 	options := h.RecorderOptions(&r.Buffers)
 	var err error
 	if options.Descriptors, err = h.Settings.Embedded(); err != nil {
+		r.archive.Discard()
 		return nil, err
 	}
 	options.OnError = trouble.report
