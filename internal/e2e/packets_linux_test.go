@@ -202,40 +202,93 @@ func TestImportedCaptures(t *testing.T) {
 	}
 }
 
-// begunBefore requires of the same capture without its first packets that no message
-// is in it that is not in the whole, and that most are.
+// begunBefore requires of the same capture, begun in the middle of the first connection,
+// that no message is in it that is not in the whole, that all of the other connections
+// are, and that it is said of a connection whose messages it has that the beginning of it
+// is missing.
 func begunBefore(t *testing.T, packets string, whole []session.Entry) {
 	t.Helper()
 	systemTool(t, "tshark") // editcap comes with it
-	known := make(map[string]int)
+	known, clients, first, others := make(map[string]int), clientsOf(whole), "", 0
 	for _, e := range whole {
-		if e.Message != nil {
-			known[e.Side.String()+string(e.Message.Data.Bytes())]++
+		if e.Message == nil {
+			continue
+		}
+		known[e.Side.String()+string(e.Message.Data.Bytes())]++
+		switch client := clients[e.Conn]; {
+		case first == "":
+			first = client
+		case client != first:
+			others++
 		}
 	}
-	for _, first := range []string{"1-9", "1-17", "1-26"} {
+	// How many messages are in a packet differs from run to run, and so does how many
+	// packets a connection has.
+	frames, midways := withData(t, packets, first), 0
+	for _, quarter := range []int{1, 2, 3} {
+		last := frames[len(frames)*quarter/4-1]
 		dir := t.TempDir()
 		rest, imported := filepath.Join(dir, "rest.pcap"), filepath.Join(dir, "rest.xdsp")
-		if out, err := exec.Command("editcap", packets, rest, first).CombinedOutput(); err != nil {
+		if out, err := exec.Command("editcap", packets, rest, "1-"+last).CombinedOutput(); err != nil {
 			t.Fatalf("editcap: %v\n%s", err, out)
 		}
 		runProgram(t, "import", rest, "-w", imported)
-		left, read, midway := maps.Clone(known), 0, false
-		for _, e := range entriesOf(t, imported) {
-			midway = midway || e.Note != nil && e.Note.Code == session.NoteMidway
+		left, midway, ofFirst, ofOthers := maps.Clone(known), false, 0, 0
+		entries := entriesOf(t, imported)
+		clients := clientsOf(entries)
+		for _, e := range entries {
+			midway = midway || clients[e.Conn] == first && e.Note != nil && e.Note.Code == session.NoteMidway
 			if e.Message == nil {
 				continue
 			}
-			read++
 			of := e.Side.String() + string(e.Message.Data.Bytes())
 			if left[of]--; left[of] < 0 {
-				t.Errorf("without packets %s there is a message of the %s that nobody sent: %.80q", first, e.Side, of)
+				t.Errorf("without packets 1 to %s there is a message of the %s that nobody sent: %.80q", last, e.Side, of)
+			}
+			if clients[e.Conn] == first {
+				ofFirst++
+			} else {
+				ofOthers++
 			}
 		}
-		if !midway || read < 10 {
-			t.Errorf("without packets %s: %d messages, and it is said that the beginning is missing: %v", first, read, midway)
+		if ofOthers != others || ofFirst > 0 && !midway {
+			t.Errorf("without packets 1 to %s: %d messages of other connections, of %d, and %d of the first, of which it is said that its beginning is missing: %v",
+				last, ofOthers, others, ofFirst, midway)
+		}
+		if midway {
+			midways++
 		}
 	}
+	if midways == 0 {
+		t.Errorf("nothing is left of the first connection, cut within its packets %v", frames)
+	}
+}
+
+// clientsOf are the addresses from which the connections came.
+func clientsOf(entries []session.Entry) map[session.ConnID]string {
+	out := make(map[session.ConnID]string)
+	for _, e := range entries {
+		if e.Peer != nil {
+			out[e.Conn] = e.Peer.Client
+		}
+	}
+	return out
+}
+
+// withData are the numbers of the packets of the connection from a client's address
+// that have data, four at least.
+func withData(t *testing.T, packets, client string) []string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("tshark", "-r", packets, "-Y", "tcp.len > 0 and tcp.port == "+port, "-T", "fields", "-e", "frame.number").Output()
+	frames := strings.Fields(string(out))
+	if err != nil || len(frames) < 4 {
+		t.Fatalf("tshark finds packets %v of %s: %v", frames, client, err)
+	}
+	return frames
 }
 
 // What tshark has decrypted of TLS can be imported, and what is in TLS still is said
