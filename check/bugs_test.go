@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 )
 
 // bug is one of testdata/bugs/record.txt.
@@ -100,7 +102,7 @@ func TestBugs(t *testing.T) {
 			}
 			if b.session != "" {
 				k := check.NewChecker(check.Options{Rules: all})
-				for _, e := range readAll(t, filepath.Join("testdata/sessions", b.session+".xdsp")) {
+				for _, e := range recordertest.Entries(t, filepath.Join("testdata/sessions", b.session+".xdsp")) {
 					k.Step(&e)
 				}
 				if !has(k.Findings(), b.rule) {
@@ -177,14 +179,7 @@ func TestTrackRecord(t *testing.T) {
 		}
 		b.WriteString("\n")
 	})
-	if *update {
-		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(page); err != nil || string(got) != b.String() {
-		t.Errorf("docs/track-record.md is not what there is (%v); go test ./check -run TrackRecord -update writes it", err)
-	}
+	golden.Is(t, page, b.String())
 }
 
 // severity is how bad the rule says that it is, where it finds the bug.
@@ -195,7 +190,7 @@ func severity(t *testing.T, b bug) string {
 		found = judgeScript(t, parsed(t, was), everyRule(t))
 	} else {
 		k := check.NewChecker(check.Options{Rules: everyRule(t)})
-		for _, e := range readAll(t, filepath.Join("testdata/sessions", b.session+".xdsp")) {
+		for _, e := range recordertest.Entries(t, filepath.Join("testdata/sessions", b.session+".xdsp")) {
 			k.Step(&e)
 		}
 		found = k.Findings()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 )
 
 func historyOf(t testing.TB, text string, of engine.Selection) []engine.Version {
@@ -211,7 +212,7 @@ func TestHistoryOfSessions(t *testing.T) {
 	}
 	seen, rejected := 0, 0
 	for _, file := range files {
-		entries := readAll(t, file)
+		entries := recordertest.Entries(t, file)
 		names := make(map[string]*engine.History)
 		tracker := check.NewTracker(nil)
 		changes := make([]check.Change, len(entries))

@@ -2,8 +2,6 @@ package check_test
 
 import (
 	"context"
-	"errors"
-	"io"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -67,11 +65,7 @@ func findings(t testing.TB, r *recorder.Reader, rules []*check.Rule) []check.Fin
 	defer r.Close()
 	k := check.NewChecker(check.Options{Rules: rules})
 	told := map[string]bool{}
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			t.Error(err)
 			break

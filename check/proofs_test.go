@@ -1,7 +1,6 @@
 package check_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +10,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write docs/proofs.md anew")
 
 // proof is what there is to hold a rule against. All of it but bugs is lines of
 // the fixtures, which TestCatalogue, TestStories, TestSessions and TestSystems
@@ -124,14 +122,7 @@ func TestProofs(t *testing.T) {
 			fmt.Fprintf(&b, "- Public: [%s#%s](%s), %s\n", found[1], found[2], url, found[3])
 		}
 	}
-	if *update {
-		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(page); err != nil || string(got) != b.String() {
-		t.Errorf("docs/proofs.md is not what there is (%v); go test ./check -run Proofs -update writes it", err)
-	}
+	golden.Is(t, page, b.String())
 }
 
 // links lead to files of testdata, which have to exist.

@@ -1,10 +1,7 @@
 package check_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,29 +9,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
-
-// readAll gives back the entries of a recording.
-func readAll(t testing.TB, file string) (all []session.Entry) {
-	t.Helper()
-	r, err := recorder.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, e)
-	}
-}
 
 func judgeEntries(entries []session.Entry) []check.Finding {
 	k := check.NewChecker(check.Options{})
@@ -61,7 +38,7 @@ func eachRecording(t *testing.T, folder string, least int, do func(t *testing.T,
 					expected = append(expected, what)
 				}
 			})
-			entries := readAll(t, file)
+			entries := recordertest.Entries(t, file)
 			found := judgeEntries(entries)
 			for _, f := range found {
 				sound(t, &f)

@@ -2,9 +2,7 @@ package recorder_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -18,11 +16,7 @@ func ExampleOpen() {
 	}
 	defer r.Close()
 	messages := 0
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"reflect"
@@ -41,11 +40,7 @@ func part(name string, n uint64, b []byte) Part {
 
 func drainFar(t *testing.T, r *Reader, each func()) (out []session.Entry, err error) {
 	t.Helper()
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			return out, err
 		}
@@ -57,6 +52,7 @@ func drainFar(t *testing.T, r *Reader, each func()) (out []session.Entry, err er
 			each()
 		}
 	}
+	return out, nil
 }
 
 // What lies elsewhere gives the same entries and facts as a file does, however

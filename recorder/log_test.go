@@ -3,7 +3,6 @@ package recorder
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,16 +63,13 @@ func open(t testing.TB, path string) *Reader {
 // drain reads up to an error, which is nil for io.EOF.
 func drain(r *Reader) ([]session.Entry, error) {
 	var all []session.Entry
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			return all, err
 		}
 		all = append(all, e)
 	}
+	return all, nil
 }
 
 func readAll(t testing.TB, path string) ([]session.Entry, Facts) {

@@ -172,11 +172,7 @@ func TestLiveReadersAcrossSegments(t *testing.T) {
 			}
 			defer r.Close()
 			r.Follow(true)
-			for {
-				e, err := r.Next(context.Background())
-				if errors.Is(err, io.EOF) {
-					break
-				}
+			for e, err := range r.Entries(context.Background()) {
 				if err != nil {
 					t.Errorf("reader %d: %v", i, err)
 					return

@@ -2,43 +2,21 @@ package replay
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"slices"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const sessionsDir = "../check/testdata/sessions"
 
-// entriesOf are those of a recording.
-func entriesOf(t *testing.T, file string) []session.Entry {
-	t.Helper()
-	r, err := recorder.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	var out []session.Entry
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, e)
-	}
-}
-
 // Bodies that are not kept are read again, in whatever order.
 func TestBodies(t *testing.T) {
 	file := sessionsDir + "/envoy-per-type-restart.xdsp"
 	s := newBodies(func() (*recorder.Reader, error) { return recorder.Open(file) })
-	all := entriesOf(t, file)
+	all := recordertest.Entries(t, file)
 	slices.Reverse(all)
 	for range 2 {
 		for _, e := range all {

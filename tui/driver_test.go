@@ -2,8 +2,6 @@ package tui
 
 import (
 	"context"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,11 +11,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
-
-var update = flag.Bool("update", false, "write the golden frames")
 
 // driver plays the program: it gives messages to a model, and runs what comes
 // back at once, so that a frame hangs on nothing but the keys and the recording.
@@ -148,21 +145,5 @@ func (d *driver) frame() string {
 // golden compares the screen with the one that is kept under testdata.
 func (d *driver) golden(name string) {
 	d.tb.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got := d.frame()
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			d.tb.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			d.tb.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		d.tb.Fatal(err)
-	}
-	if got != string(want) {
-		d.tb.Errorf("%s is not what it was; -update writes it anew\n%s", path, got)
-	}
+	golden.Is(d.tb, filepath.Join("testdata", name+".txt"), d.frame())
 }

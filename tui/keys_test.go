@@ -2,12 +2,11 @@ package tui
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/menu"
@@ -89,20 +88,7 @@ func TestOffersHaveKeys(t *testing.T) {
 // docs/keys.md is what the program does.
 func TestKeysDocument(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})
-	path := filepath.Join("..", "docs", "keys.md")
-	got := keysDocument(d)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is not what the keys are; -update writes it anew", path)
-	}
+	golden.Is(t, "../docs/keys.md", keysDocument(d))
 }
 
 // Help lists what the view offers and what works everywhere, in the same words.

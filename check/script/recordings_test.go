@@ -3,8 +3,6 @@ package script
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -42,11 +40,7 @@ func entriesOf(t *testing.T, file string) iter.Seq[session.Entry] {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		for {
-			e, err := r.Next(context.Background())
-			if errors.Is(err, io.EOF) {
-				return
-			}
+		for e, err := range r.Entries(context.Background()) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,6 +48,7 @@ func entriesOf(t *testing.T, file string) iter.Seq[session.Entry] {
 				return
 			}
 		}
+		return
 	}
 }
 

@@ -1,8 +1,6 @@
 package whose_test
 
 import (
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -24,16 +22,13 @@ func read(t *testing.T, name string, o check.Options) *check.Checker {
 	}
 	defer r.Close()
 	k := check.NewChecker(o)
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return k
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		k.Step(&e)
 	}
+	return k
 }
 
 // said are sources with their systems.

@@ -2,9 +2,7 @@ package diff_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -123,11 +121,7 @@ func TestRealResponses(t *testing.T) {
 		}
 		tracker := check.NewTracker(nil)
 		last := make(map[string]document.Document)
-		for {
-			e, err := r.Next(context.Background())
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for e, err := range r.Entries(context.Background()) {
 			if err != nil {
 				t.Fatal(err)
 			}

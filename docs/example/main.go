@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log"
 	"os"
 
@@ -21,11 +20,7 @@ func main() {
 	}
 	defer r.Close()
 	streams := decode.NewStreams()
-	for {
-		e, err := r.Next(context.Background())
-		if err == io.EOF {
-			return
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -38,4 +33,5 @@ func main() {
 			fmt.Printf("%s entry %d, %s: %q\n", e.Time.Format("15:04:05.000"), e.Seq, m.TypeURL, m.Error.Message)
 		}
 	}
+	return
 }

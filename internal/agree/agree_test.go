@@ -2,6 +2,8 @@ package agree
 
 import (
 	"testing"
+
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 )
 
 // few are the first of the disagreements, which is where to begin.
@@ -27,6 +29,6 @@ func TestScripts(t *testing.T) {
 // So they do on every recording of real clients and servers.
 func TestRecordings(t *testing.T) {
 	for _, file := range recordings(t) {
-		t.Run(nameOf(file), func(t *testing.T) { few(t, try(readRecording(t, file))) })
+		t.Run(nameOf(file), func(t *testing.T) { few(t, try(recordertest.Entries(t, file))) })
 	}
 }

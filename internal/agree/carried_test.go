@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -22,7 +23,7 @@ func TestPartsOfASession(t *testing.T) {
 		return parts(seed, entries)
 	})
 	for i, file := range recordings(t) {
-		few(t, parts(uint64(i), readRecording(t, file)))
+		few(t, parts(uint64(i), recordertest.Entries(t, file)))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -91,15 +90,12 @@ func tells(r *recorder.Reader) (lines []string, err error) {
 	defer func() { err = errors.Join(err, r.Close()) }()
 	r.Pieces()
 	k := check.NewChecker(check.Options{})
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return lines, nil
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			return nil, err
 		}
 		c := k.Step(&e)
 		lines = append(lines, fmt.Sprintf("%d %s: ", e.Seq, e.Kind)+digest(&c, same)+found(&c))
 	}
+	return lines, nil
 }

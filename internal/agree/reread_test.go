@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -21,7 +22,7 @@ func TestRereading(t *testing.T) {
 		return rereads(seed, once, again)
 	})
 	for i, file := range recordings(t) {
-		few(t, rereads(uint64(i), readRecording(t, file), readRecording(t, file)))
+		few(t, rereads(uint64(i), recordertest.Entries(t, file), recordertest.Entries(t, file)))
 	}
 }
 

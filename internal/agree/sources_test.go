@@ -1,9 +1,6 @@
 package agree
 
 import (
-	"context"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
-	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -52,26 +48,6 @@ func readScript(t testing.TB, file string) []session.Entry {
 		t.Fatal(err)
 	}
 	return entries
-}
-
-// readRecording gives the entries of a recording.
-func readRecording(t testing.TB, file string) (all []session.Entry) {
-	t.Helper()
-	r, err := recorder.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, e)
-	}
 }
 
 // Lines between these were not recorded: a gap stands for them. A script takes

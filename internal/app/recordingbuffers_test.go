@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
@@ -39,11 +37,7 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 			src.Pieces()
 		}
 		sums := map[session.StreamID][]uint64{}
-		for {
-			e, err := src.Next(context.Background())
-			if errors.Is(err, io.EOF) {
-				return sums
-			}
+		for e, err := range src.Entries(context.Background()) {
 			if err != nil {
 				t.Error(err)
 				return nil
@@ -52,6 +46,7 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 				sums[e.Stream] = append(sums[e.Stream], maphash.Bytes(seed, e.Message.Data.Bytes()))
 			}
 		}
+		return sums
 	}
 	go func() { got <- read(live, true) }()
 

@@ -2,17 +2,14 @@ package compare
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 )
-
-var update = flag.Bool("update", false, "write testdata/compared.txt anew")
 
 // TestCompared: what is said of the versions of a resource, of two messages and of
 // two recordings, or why it is refused.
@@ -77,23 +74,5 @@ func TestCompared(t *testing.T) {
 		}
 		fmt.Fprintf(&got, "differs: %v; %v\n", c.Differs, err)
 	}
-	path := filepath.Join("testdata", "compared.txt")
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	is, should := bytes.Split(got.Bytes(), []byte("\n")), bytes.Split(want, []byte("\n"))
-	for i := range min(len(is), len(should)) {
-		if !bytes.Equal(is[i], should[i]) {
-			t.Fatalf("line %d of %s differs; run with -update and look at the difference.\ngot:  %s\nwant: %s", i+1, path, is[i], should[i])
-		}
-	}
-	if len(is) != len(should) {
-		t.Errorf("%d lines, want %d", len(is), len(should))
-	}
+	golden.Is(t, "testdata/compared.txt", got.String())
 }

@@ -2,10 +2,8 @@ package convert_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -37,16 +35,13 @@ func read(t testing.TB, path string) ([]session.Entry, recorder.Facts) {
 	}
 	defer r.Close()
 	var all []session.Entry
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return all, r.Facts()
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, e)
 	}
+	return all, r.Facts()
 }
 
 // walkOf walks over entries, of which is chosen what choose says.

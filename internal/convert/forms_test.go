@@ -4,38 +4,17 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/session"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares text with a file under testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; run with -update and look at the difference.\ngot:\n%s", name, got)
-	}
-}
 
 // walker walks over entries as a command does.
 type walker struct {
@@ -92,7 +71,7 @@ func TestForms(t *testing.T) {
 		{"demo-nack.md", "--filter kind:nack", convert.Markdown, rejected},
 	} {
 		text, done := written(t, all, c.form, c.chosen, c.choose)
-		golden(t, c.name, text)
+		golden.Is(t, filepath.Join("testdata", c.name), text)
 		if c.name == "demo.csv" {
 			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 			if err != nil || len(rows) != len(all)+1 {

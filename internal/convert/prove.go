@@ -2,8 +2,6 @@ package convert
 
 import (
 	"context"
-	"errors"
-	"io"
 	"os"
 	"slices"
 
@@ -147,11 +145,7 @@ func (p *Proof) holds(path string) (bool, error) {
 	}
 	defer r.Close()
 	k := check.NewChecker(p.Judge)
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			return false, err
 		}

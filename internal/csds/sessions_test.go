@@ -1,8 +1,6 @@
 package csds_test
 
 import (
-	"errors"
-	"io"
 	"path/filepath"
 	"testing"
 
@@ -32,11 +30,7 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		rest := false
-		for {
-			e, err := r.Next(t.Context())
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for e, err := range r.Entries(t.Context()) {
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}

@@ -57,16 +57,13 @@ func stand(t *testing.T, text string) *csds.View {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return v
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		step.Step(&e)
 	}
+	return v
 }
 
 // answer is what a view says, a line for each resource.

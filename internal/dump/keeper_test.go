@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,11 +61,7 @@ func TestDump(t *testing.T) {
 	}
 	defer r.Close()
 	have := map[session.ConnID]bool{}
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

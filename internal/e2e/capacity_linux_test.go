@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"sync"
@@ -279,11 +278,7 @@ func recordedWhole(t *testing.T, file string, streams int) {
 	}
 	defer r.Close()
 	had := map[string]int{}
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"time"
@@ -118,11 +116,7 @@ func (w *chaosWorld) verifyRun(run *chaosRun, recorded map[string][2]int, sum *t
 	defer r.Close()
 	conns, streams := map[session.ConnID]*recordedConn{}, map[session.StreamID]*recordedStream{}
 	var last session.Seq
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			fail("after entry %d: %v", last, err)
 			return

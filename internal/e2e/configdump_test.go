@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/replay/launch"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -317,7 +318,7 @@ func withListeners(t *testing.T, from, to string, change func(*listenerv3.Listen
 			t.Fatal(err)
 		}
 	}
-	for _, e := range entriesOf(t, from) {
+	for _, e := range recordertest.Entries(t, from) {
 		if e.Kind == session.KindMessage && e.Side == session.Server {
 			var sotw discovery.DiscoveryResponse
 			var delta discovery.DeltaDiscoveryResponse

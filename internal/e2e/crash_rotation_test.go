@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"errors"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -151,11 +149,7 @@ func readSegments(t *testing.T, file string) remains {
 	defer r.Close()
 	out := remains{nonces: map[string]map[int]bool{}, least: map[string]int{}}
 	var last session.Seq
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatalf("after entry %d: %v", last, err)
 		}

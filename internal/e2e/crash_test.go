@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -181,11 +179,7 @@ func readAfterCrash(t *testing.T, file string) map[string]bool {
 	defer r.Close()
 	nonces := map[string]bool{}
 	var last session.Seq
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatalf("after entry %d: %v", last, err)
 		}

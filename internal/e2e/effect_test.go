@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"errors"
 	"flag"
-	"io"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -38,16 +36,13 @@ func effects(t *testing.T, path string, timers check.Timers) (*effect.Account, [
 		t.Fatalf("no rule %q", unknown)
 	}
 	k := check.NewChecker(check.Options{Timers: timers, Rules: rules})
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return k.Effects(), k.Findings()
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		k.Step(&e)
 	}
+	return k.Effects(), k.Findings()
 }
 
 // impatient lets nothing warm for long.

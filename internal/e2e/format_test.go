@@ -3,9 +3,7 @@ package e2e
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -71,11 +69,7 @@ func listing(t *testing.T, path string) string {
 	defer r.Close()
 	methods := make(map[session.StreamID]string)
 	var b strings.Builder
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return b.String()
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,4 +87,5 @@ func listing(t *testing.T, path string) string {
 		}
 		b.WriteByte('\n')
 	}
+	return b.String()
 }

@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,11 +27,7 @@ func heldEntries(t *testing.T, path string) (all []session.Entry) {
 	}
 	defer r.Close()
 	r.Follow(false)
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return all
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,6 +35,7 @@ func heldEntries(t *testing.T, path string) (all []session.Entry) {
 			all = append(all, e)
 		}
 	}
+	return all
 }
 
 // holding is what a client holds, as all held entries say together: by type and name,

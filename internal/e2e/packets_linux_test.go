@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -186,7 +187,7 @@ func TestImportedCaptures(t *testing.T) {
 			packets := d.stop(t)
 			imported := filepath.Join(t.TempDir(), "imported.xdsp")
 			runProgram(t, "import", packets, "-w", imported)
-			recorded, got := p.entries(t), entriesOf(t, imported)
+			recorded, got := p.entries(t), recordertest.Entries(t, imported)
 			if diff := cmp.Diff(spoken(recorded, ofClient), spoken(got, ofClient)); diff != "" {
 				t.Errorf("the proxy has recorded what the capture has not (-), or the other way round (+):\n%.4000s", diff)
 			}
@@ -234,7 +235,7 @@ func begunBefore(t *testing.T, packets string, whole []session.Entry) {
 		}
 		runProgram(t, "import", rest, "-w", imported)
 		left, midway, ofFirst, ofOthers := maps.Clone(known), false, 0, 0
-		entries := entriesOf(t, imported)
+		entries := recordertest.Entries(t, imported)
 		clients := clientsOf(entries)
 		for _, e := range entries {
 			midway = midway || clients[e.Conn] == first && e.Note != nil && e.Note.Code == session.NoteMidway
@@ -323,7 +324,7 @@ func TestImportedTLS(t *testing.T) {
 	documented(t, "-U", map[string]string{"leg.pcap": packets, "keys.txt": keys.Name(), "decrypted.pcapng": decrypted})
 	runProgram(t, "import", decrypted, "-w", imported)
 	ofProxy := func(p *session.Peer) string { return p.Local }
-	got := spoken(entriesOf(t, imported), ofClient)
+	got := spoken(recordertest.Entries(t, imported), ofClient)
 	if diff := cmp.Diff(spoken(p.entries(t), ofProxy), got); diff != "" || len(got) < 4 {
 		t.Errorf("the proxy has recorded what was decrypted otherwise:\n%.4000s", diff)
 	}
@@ -373,7 +374,7 @@ func TestExportedCaptures(t *testing.T) {
 			runProgram(t, "export", recording, "-w", packets)
 			var want []string
 			server := ""
-			for _, e := range entriesOf(t, recording) {
+			for _, e := range recordertest.Entries(t, recording) {
 				if e.Peer != nil {
 					_, server, _ = net.SplitHostPort(e.Peer.Upstream)
 				}

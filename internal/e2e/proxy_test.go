@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -155,29 +155,7 @@ func (p *proxy) stop(t *testing.T) {
 // entries are those of the whole recording.
 func (p *proxy) entries(t *testing.T) []session.Entry {
 	t.Helper()
-	return entriesOf(t, p.file)
-}
-
-// entriesOf reads a recording through the package that wrote it: this is what has
-// every byte.
-func entriesOf(t *testing.T, path string) []session.Entry {
-	t.Helper()
-	r, err := recorder.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	var out []session.Entry
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, e)
-	}
+	return recordertest.Entries(t, p.file)
 }
 
 // line is an object of watch -o jsonl.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -54,7 +55,7 @@ func (f *faulty) holds(t *testing.T, r *replaying, report replayReport, without,
 	if !slices.ContainsFunc(report.Notes, func(n string) bool { return strings.HasPrefix(n, told) }) || !strings.Contains(r.stderr.String(), told) {
 		t.Errorf("it does not tell what it did: %q", report.Notes)
 	}
-	all := entriesOf(t, again)
+	all := recordertest.Entries(t, again)
 	if !slices.ContainsFunc(all, func(e session.Entry) bool {
 		return e.Kind == session.KindNote && e.Note.Code == session.NoteFault && strings.HasPrefix(e.Note.Text, told)
 	}) {
@@ -172,7 +173,7 @@ func TestReplayLeavesQuietly(t *testing.T) {
 	if strings.Contains(r.stderr.String(), "cannot reach upstream") {
 		t.Error("it warns of its own end")
 	}
-	for _, e := range entriesOf(t, again) {
+	for _, e := range recordertest.Entries(t, again) {
 		if e.Conn > 1 || e.Kind == session.KindNote && e.Note.Code == session.NoteDialFailed {
 			t.Errorf("its recording has %+v, %+v", e, e.Note)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -271,7 +272,7 @@ func TestReplayCuredSilence(t *testing.T) {
 // a minute had passed before its end. It returns the response.
 func silence(t *testing.T, from, to string) (response uint64) {
 	t.Helper()
-	all := entriesOf(t, from)
+	all := recordertest.Entries(t, from)
 	last := 0
 	for i, e := range all {
 		if e.Kind == session.KindMessage && e.Side == session.Server {
@@ -333,7 +334,7 @@ func repair(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 	repaired := 0
-	for _, e := range entriesOf(t, from) {
+	for _, e := range recordertest.Entries(t, from) {
 		var m discovery.DiscoveryResponse
 		if e.Kind == session.KindMessage && e.Side == session.Server && proto.Unmarshal(e.Message.Data.Bytes(), &m) == nil {
 			for _, res := range m.GetResources() {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -67,11 +66,7 @@ func given(t *testing.T, l *recorder.Log) []byte {
 	defer r.Close()
 	var out bytes.Buffer
 	tracker, documents := check.NewTracker(nil), render.NewDocuments()
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return out.Bytes()
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,6 +83,7 @@ func given(t *testing.T, l *recorder.Log) []byte {
 		out.Write(d.YAML())
 		out.Write(d.JSON())
 	}
+	return out.Bytes()
 }
 
 // held is all the bytes and strings that are reachable from a log, to the ends

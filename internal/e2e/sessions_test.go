@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"errors"
 	"flag"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -150,11 +148,7 @@ func checkSession(t *testing.T, s recordedSession, file string) int64 {
 	}
 	defer r.Close()
 	methods := map[session.StreamID]xds.Method{}
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

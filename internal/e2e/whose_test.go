@@ -14,13 +14,14 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // recordedClusters are those of the first response of a recording that has any.
 func recordedClusters(t *testing.T, name string) (out []*clusterv3.Cluster) {
 	t.Helper()
-	for _, e := range entriesOf(t, filepath.Join(filepath.Dir(sessionsDir), "systems", name)) {
+	for _, e := range recordertest.Entries(t, filepath.Join(filepath.Dir(sessionsDir), "systems", name)) {
 		if e.Kind != session.KindMessage || e.Side != session.Server {
 			continue
 		}

@@ -2,11 +2,7 @@ package effect_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,14 +15,13 @@ import (
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-var update = flag.Bool("update", false, "write the golden account")
-
 // entriesOf are those of a recording, or of a script.
-func entriesOf(t *testing.T, path string) (out []session.Entry) {
+func entriesOf(t *testing.T, path string) []session.Entry {
 	t.Helper()
 	if strings.HasSuffix(path, ".xds") {
 		text, err := os.ReadFile(path)
@@ -39,21 +34,7 @@ func entriesOf(t *testing.T, path string) (out []session.Entry) {
 		}
 		return slices.Collect(s.Entries())
 	}
-	r, err := recorder.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, e)
-	}
+	return recordertest.Entries(t, path)
 }
 
 // What is known of each resource, at the end of each story that tells what clients
@@ -108,25 +89,7 @@ func TestAccount(t *testing.T) {
 			}
 		}
 	}
-	const golden = "testdata/accounts.golden"
-	if *update {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(b.Bytes(), want) {
-		got, old := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
-		for i := range got {
-			if i >= len(old) || got[i] != old[i] {
-				t.Fatalf("%s, line %d is\n%s", golden, i+1, got[i])
-			}
-		}
-		t.Fatalf("%s has more", golden)
-	}
+	golden.Is(t, "testdata/accounts.golden", b.String())
 }
 
 func standing(k *check.Checker, client string, began time.Time) string {

@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"errors"
-	"io"
 	"path/filepath"
 	"testing"
 
@@ -25,11 +23,7 @@ func TestHeldEntries(t *testing.T) {
 		}
 		k := engine.New(engine.Options{Past: 1 << 30})
 		names := map[session.Seq]map[string]bool{}
-		for {
-			e, err := r.Next(t.Context())
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for e, err := range r.Entries(t.Context()) {
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}

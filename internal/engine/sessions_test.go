@@ -2,46 +2,22 @@ package engine
 
 import (
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 )
-
-var update = flag.Bool("update", false, "write testdata/account anew")
 
 // TestAccountOfSessions: what every message of a recorded session means, and
 // what is known when it is over, stays what it was.
 func TestAccountOfSessions(t *testing.T) {
 	for _, name := range []string{"envoy-delta-nack", "envoy-sotw-restart", "rest-two-replicas", "grpc-go-nack", "snapshot-with-ttl-expired", "client-keeps-nonces"} {
 		t.Run(name, func(t *testing.T) {
-			got := accountOf(t, filepath.Join("..", "..", "check", "testdata", "sessions", name+".xdsp"))
-			path := filepath.Join("testdata", "account", name+".txt")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			is, should := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-			for i := range min(len(is), len(should)) {
-				if is[i] != should[i] {
-					t.Fatalf("%s differs in line %d; run with -update and look at the difference.\ngot:  %s\nwant: %s", path, i+1, is[i], should[i])
-				}
-			}
-			if len(is) != len(should) {
-				t.Fatalf("%s has %d lines, not %d", path, len(should), len(is))
-			}
+			golden.Is(t, filepath.Join("testdata", "account", name+".txt"), accountOf(t, filepath.Join("..", "..", "check", "testdata", "sessions", name+".xdsp")))
 		})
 	}
 }
@@ -55,11 +31,7 @@ func accountOf(t *testing.T, path string) string {
 	defer r.Close()
 	var b strings.Builder
 	k, history, excerpt := New(Options{}), NewHistory(Selection{}, nil), NewExcerpt()
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -275,11 +275,7 @@ func (j *tables) look(ctx context.Context, r *fleet.Recording) (facts recorder.F
 			return facts, have, err
 		}
 	}
-	for {
-		e, err := src.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return facts, func(columns.Recording) bool { return true }, nil
-		}
+	for e, err := range src.Entries(ctx) {
 		if err != nil || e.Carried || e.Time.Before(j.since) {
 			if err != nil {
 				return facts, have, err
@@ -289,6 +285,7 @@ func (j *tables) look(ctx context.Context, r *fleet.Recording) (facts recorder.F
 		first, last := int64(e.Seq), int64(facts.LastSeq)
 		return facts, func(of columns.Recording) bool { return j.to.Has(of, first, last) }, nil
 	}
+	return facts, func(columns.Recording) bool { return true }, nil
 }
 
 // of says by what a recording is known: in an archive by its path, else by when it was

@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,11 +106,7 @@ func TestRecordingOfAPart(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		for {
-			e, err := r.Next(t.Context())
-			if errors.Is(err, io.EOF) {
-				return messages
-			}
+		for e, err := range r.Entries(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,6 +114,7 @@ func TestRecordingOfAPart(t *testing.T) {
 				messages++
 			}
 		}
+		return messages
 	}
 	whole, bare, explained := count(Export{}), count(Export{Seqs: []string{"8"}, Bare: true}), count(Export{Seqs: []string{"8"}})
 	if bare != 1 || explained <= bare || explained >= whole {

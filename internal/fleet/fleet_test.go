@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -87,11 +86,7 @@ func seqs(t testing.TB, r *recorder.Reader, err error) (out []session.Seq) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return out
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,6 +94,7 @@ func seqs(t testing.TB, r *recorder.Reader, err error) (out []session.Seq) {
 			out = append(out, e.Seq)
 		}
 	}
+	return out
 }
 
 func TestDirectory(t *testing.T) {

@@ -2,9 +2,7 @@ package fold
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,11 +134,7 @@ func TestPolls(t *testing.T) {
 		defer r.Close()
 		f, account := New(), check.NewTracker(nil)
 		polls, asked, frames, rounds, shown := 0, 0, 0, uint64(0), 0
-		for {
-			e, err := r.Next(context.Background())
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for e, err := range r.Entries(context.Background()) {
 			if err != nil {
 				t.Fatal(err)
 			}

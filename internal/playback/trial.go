@@ -2,9 +2,7 @@ package playback
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -92,11 +90,7 @@ func (t *trial) judge(ctx context.Context, path string, report *replay.Report) {
 		return
 	}
 	defer in.Close()
-	for {
-		e, err := in.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range in.Entries(ctx) {
 		if err != nil {
 			note("the server was not judged by the rules to the end: " + err.Error())
 			break

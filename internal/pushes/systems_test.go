@@ -2,9 +2,7 @@ package pushes_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -25,11 +23,7 @@ func read(t *testing.T, path string, o pushes.Options, each func(*check.Checker,
 	}
 	defer r.Close()
 	k, g := check.NewChecker(check.Options{Rules: []*check.Rule{}}), pushes.New(o)
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return k, g
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,6 +32,7 @@ func read(t *testing.T, path string, o pushes.Options, each func(*check.Checker,
 			each(k, g)
 		}
 	}
+	return k, g
 }
 
 func step(k *check.Checker, g *pushes.Grouper, e *session.Entry) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -72,8 +73,8 @@ func TestDocuments(t *testing.T) {
 		asYAML.Write(d.YAML())
 		asJSON.Write(d.JSON())
 	}
-	golden(t, "documents.yaml", asYAML.String())
-	golden(t, "documents.json", asJSON.String())
+	golden.Is(t, "testdata/documents.yaml", asYAML.String())
+	golden.Is(t, "testdata/documents.json", asJSON.String())
 }
 
 // Both forms say the same, and neither can command a terminal.

@@ -3,40 +3,18 @@ package render
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares text with a file under testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; run with -update and look at the difference.\ngot:\n%s\nwant:\n%s", name, got, want)
-	}
-}
 
 // seen is an entry with what it means.
 type seen struct {
@@ -159,10 +137,10 @@ func tableOf(columns int, style Style) string {
 }
 
 func TestTable(t *testing.T) {
-	golden(t, "table.txt", tableOf(0, Style{}))
-	golden(t, "table-80.txt", tableOf(80, Style{}))
-	golden(t, "table-140.txt", tableOf(140, Style{}))
-	golden(t, "table-color.txt", tableOf(140, Style{Color: true}))
+	golden.Is(t, "testdata/table.txt", tableOf(0, Style{}))
+	golden.Is(t, "testdata/table-80.txt", tableOf(80, Style{}))
+	golden.Is(t, "testdata/table-140.txt", tableOf(140, Style{}))
+	golden.Is(t, "testdata/table-color.txt", tableOf(140, Style{Color: true}))
 }
 
 // Colour adds escape sequences and nothing else.
@@ -227,7 +205,7 @@ func TestObjects(t *testing.T) {
 		}
 		text = append(text, line...)
 	}
-	golden(t, "objects.jsonl", string(text))
+	golden.Is(t, "testdata/objects.jsonl", string(text))
 	for line := range bytes.Lines(text) {
 		if !json.Valid(line) {
 			t.Errorf("not JSON: %s", line)
@@ -266,5 +244,5 @@ func TestInfo(t *testing.T) {
 	}
 	torn := &Info{Schema: Schema, Format: "xdsp", Gaps: 1, Lost: 240, Name: "torn.xdsp"}
 	hurt := &Info{Schema: Schema, Format: "xdsp", Damaged: true, Name: "hurt.xdsp"}
-	golden(t, "info.txt", whole.Text(Style{})+"\n"+torn.Text(Style{})+"\n"+hurt.Text(Style{Color: true}))
+	golden.Is(t, "testdata/info.txt", whole.Text(Style{})+"\n"+torn.Text(Style{})+"\n"+hurt.Text(Style{Color: true}))
 }

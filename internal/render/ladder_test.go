@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 )
 
 // rejections is a server that sends again what was rejected.
@@ -51,9 +52,9 @@ func storyLadder() *Ladder {
 
 func TestLadder(t *testing.T) {
 	for name, l := range map[string]*Ladder{"story": storyLadder(), "rejections": ladderOf(t, rejections)} {
-		golden(t, "ladder-"+name+".txt", l.Text(LadderForm{}))
-		golden(t, "ladder-"+name+"-ascii.txt", l.Text(LadderForm{Columns: 100, ASCII: true}))
-		golden(t, "ladder-"+name+".mmd", l.Mermaid())
+		golden.Is(t, "testdata/ladder-"+name+".txt", l.Text(LadderForm{}))
+		golden.Is(t, "testdata/ladder-"+name+"-ascii.txt", l.Text(LadderForm{Columns: 100, ASCII: true}))
+		golden.Is(t, "testdata/ladder-"+name+".mmd", l.Mermaid())
 	}
 }
 

@@ -2,26 +2,16 @@ package render
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 )
 
 // docs/rules.md is made from the rules.
 func TestRuleReference(t *testing.T) {
-	const path = "../../docs/rules.md"
-	want := ruleReference(check.Rules())
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil || string(got) != want {
-		t.Errorf("docs/rules.md is not what the rules say (%v); go test ./internal/render -run RuleReference -update writes it", err)
-	}
+	golden.Is(t, "../../docs/rules.md", ruleReference(check.Rules()))
 }
 
 // Each rule leads to a text that it holds others to, but for one that is about

@@ -186,11 +186,7 @@ func (p *part) walk(visit convert.Visit) error {
 	}
 	defer r.Close()
 	p.checker, p.facts = check.NewChecker(p.judge), r.Facts()
-	for {
-		e, err := r.Next(p.ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+	for e, err := range r.Entries(p.ctx) {
 		if err != nil {
 			return err
 		}
@@ -199,4 +195,5 @@ func (p *part) walk(visit convert.Visit) error {
 			return err
 		}
 	}
+	return nil
 }

@@ -75,11 +75,7 @@ func TestFollowToTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Close(time.Hour) // waits until it has told the end
-	for {
-		_, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for _, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatalf("after %d entries: %v", read, err)
 		}

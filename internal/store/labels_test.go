@@ -138,11 +138,7 @@ func TestOptions(t *testing.T) {
 			labelled = labelled || strings.Contains(strings.Join(b.Labels, " "), "client:n1")
 			return true
 		})
-		for {
-			e, err := r.Next(context.Background())
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for e, err := range r.Entries(context.Background()) {
 			if err != nil {
 				t.Fatal(err)
 			}

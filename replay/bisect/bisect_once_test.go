@@ -12,6 +12,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/replaytest"
 	"github.com/xdsproxy/xdsproxy/replay/server"
@@ -171,7 +172,7 @@ C> type=CDS V= N=a R=[] err="no"
 
 // That a poll was rejected is not in it. So nothing is said of that.
 func TestBisectPolls(t *testing.T) {
-	all := replaytest.Entries(replaytest.EntriesOf(t, replaytest.Sessions+"/rest-nack.xdsp"))
+	all := replaytest.Entries(recordertest.Entries(t, replaytest.Sessions+"/rest-nack.xdsp"))
 	_, err := ReadRejection(t.Context(), 0, func() (replay.Source, func() error, error) {
 		return &all, func() error { return nil }, nil
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/replaytest"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -468,7 +469,7 @@ func TestReadRejections(t *testing.T) {
 		if !strings.HasSuffix(f.Name(), ".xdsp") {
 			continue
 		}
-		all := replaytest.EntriesOf(t, replaytest.Sessions+"/"+f.Name())
+		all := recordertest.Entries(t, replaytest.Sessions+"/"+f.Name())
 		r, err := ReadRejection(t.Context(), 0, func() (replay.Source, func() error, error) {
 			again := replaytest.Entries(slices.Clone(all))
 			return &again, func() error { return nil }, nil

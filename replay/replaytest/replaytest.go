@@ -34,27 +34,6 @@ func (s *Entries) Next(context.Context) (session.Entry, error) {
 	return e, nil
 }
 
-// EntriesOf are those of a recording.
-func EntriesOf(t testing.TB, file string) []session.Entry {
-	t.Helper()
-	r, err := recorder.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	var out []session.Entry
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, e)
-	}
-}
-
 // PlanOfScript is the plan of a conversation script.
 func PlanOfScript(t testing.TB, text string) *replay.Plan {
 	t.Helper()

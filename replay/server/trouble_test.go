@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/replaytest"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -22,7 +23,7 @@ func changed(t *testing.T, name string, change func(e *session.Entry) bool) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range replaytest.EntriesOf(t, filepath.Join(replaytest.Sessions, name+".xdsp")) {
+	for _, e := range recordertest.Entries(t, filepath.Join(replaytest.Sessions, name+".xdsp")) {
 		if change(&e) {
 			log.Append(e)
 		}

@@ -2,8 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
-	"io"
 	"path/filepath"
 	"testing"
 	"time"
@@ -222,11 +220,7 @@ func TestSilenced(t *testing.T) {
 	}
 	defer r.Close()
 	k := check.NewChecker(check.Options{})
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			t.Fatal(err)
 		}

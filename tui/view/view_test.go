@@ -1,7 +1,6 @@
 package view_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
@@ -19,8 +19,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
-
-var update = flag.Bool("update", false, "write the golden rows")
 
 // found are findings of each severity, the last of them held silent.
 func found() *view.Seen {
@@ -124,7 +122,7 @@ func TestRows(t *testing.T) {
 		fmt.Fprintf(&b, "%d %d %q %s pair=%d %q %s\n", r.Seq, look, sign, view.StreamName(&w), pair, s.Said, strings.Join(view.RowTerms(s, &r), " "))
 		s.Said = nil
 	}
-	viewtest.Golden(t, *update, "rows", b.String())
+	golden.Is(t, "testdata/rows.txt", b.String())
 }
 
 // What a row is decides its look, and what it proves its sign.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -108,11 +107,7 @@ func entriesOf(t *testing.T, dir string) map[string][]string {
 		}
 		defer r.Close()
 		name, _ := filepath.Rel(dir, path)
-		for {
-			e, err := r.Next(context.Background())
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
+		for e, err := range r.Entries(context.Background()) {
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
@@ -129,6 +124,7 @@ func entriesOf(t *testing.T, dir string) map[string][]string {
 			}
 			out[name] = append(out[name], text)
 		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

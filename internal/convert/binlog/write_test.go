@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"slices"
 	"testing"
 	"time"
@@ -13,28 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
-
-func entriesOf(t testing.TB, path string) (out []session.Entry) {
-	t.Helper()
-	r, err := recorder.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for {
-		e, err := r.Next(t.Context())
-		if err == io.EOF {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, e)
-	}
-}
 
 // log writes entries, and returns the log and what is not in it.
 func log(t testing.TB, entries []session.Entry) ([]byte, *binlog.Writer) {
@@ -64,7 +44,7 @@ func line(e *session.Entry) string {
 // What was written is read again as it was, but for connections.
 func TestThereAndBack(t *testing.T) {
 	for _, name := range []string{"envoy-delta-side", "envoy-per-type", "grpc-go-load-reports", "grpc-java", "server-offers-no-delta"} {
-		entries := entriesOf(t, "../../../check/testdata/sessions/"+name+".xdsp")
+		entries := recordertest.Entries(t, "../../../check/testdata/sessions/"+name+".xdsp")
 		data, _ := log(t, entries)
 		var want, got []string
 		streams, over := map[session.StreamID]bool{}, map[session.StreamID]bool{}
@@ -104,7 +84,7 @@ func irregular(line string) bool {
 // The entries are those of gRFC A16: numbered, each after its length, as gRPC's own types
 // read them.
 func TestAsGRPCHasIt(t *testing.T) {
-	data, w := log(t, entriesOf(t, "../../../check/testdata/sessions/envoy-sotw-held.xdsp"))
+	data, w := log(t, recordertest.Entries(t, "../../../check/testdata/sessions/envoy-sotw-held.xdsp"))
 	numbers, n := map[uint64]uint64{}, uint64(0)
 	for len(data) > 0 {
 		size := binary.BigEndian.Uint32(data)

@@ -3,9 +3,7 @@ package capture_test
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -14,31 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xdsproxy/xdsproxy/internal/convert/capture"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const sessionsDir = "../../../check/testdata/sessions"
-
-// recorded are the entries of a recording.
-func recorded(t testing.TB, path string) (out []session.Entry) {
-	t.Helper()
-	r, err := recorder.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for {
-		e, err := r.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, e)
-	}
-}
 
 // written is a capture of entries.
 func written(t testing.TB, entries []session.Entry) ([]byte, capture.Written) {
@@ -131,7 +109,7 @@ func TestThereAndBack(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			entries := recorded(t, path)
+			entries := recordertest.Entries(t, path)
 			packets, done := written(t, entries)
 			again, said := read(t, packets)
 			if diff := cmp.Diff(conversation(entries), conversation(again)); diff != "" {

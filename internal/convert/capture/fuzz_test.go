@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/convert/capture"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -20,7 +21,7 @@ func FuzzRead(f *testing.F) {
 		packets = packets[:min(len(packets), 60)]
 		f.Add(raw(f, packets))
 		f.Add(raw(f, packets[12:]))
-		file, _ := written(f, recorded(f, filepath.Join(sessionsDir, name+".xdsp"))[:20])
+		file, _ := written(f, recordertest.Entries(f, filepath.Join(sessionsDir, name+".xdsp"))[:20])
 		f.Add(file)
 	}
 	pdu := "\x00\x0c\x00\x08http2\x00\x00\x00\x00\x14\x00\x04\x7f\x00\x00\x01\x00\x15\x00\x04\x7f\x00\x00\x01\x00\x19\x00\x04\x00\x00\xc1\x5e\x00\x1a\x00\x04\x00\x00\xa9\xf7\x00\x00\x00\x00"

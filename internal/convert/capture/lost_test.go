@@ -17,6 +17,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
 
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -36,7 +37,7 @@ func (p packet) payload() []byte {
 // packetsOf are those of a session, written as a capture.
 func packetsOf(t testing.TB, name string) (entries []session.Entry, out []packet) {
 	t.Helper()
-	return packetsIn(t, recorded(t, filepath.Join(sessionsDir, name+".xdsp")))
+	return packetsIn(t, recordertest.Entries(t, filepath.Join(sessionsDir, name+".xdsp")))
 }
 
 func packetsIn(t testing.TB, entries []session.Entry) (same []session.Entry, out []packet) {
@@ -249,7 +250,7 @@ func TestPortsAgain(t *testing.T) {
 
 // Of a recording two connections may have had the same ports, too.
 func TestPortsAgainInARecording(t *testing.T) {
-	entries := recorded(t, filepath.Join(sessionsDir, "grpc-go.xdsp"))
+	entries := recordertest.Entries(t, filepath.Join(sessionsDir, "grpc-go.xdsp"))
 	twice := slices.Clone(entries)
 	for _, e := range entries {
 		e.Conn += 100

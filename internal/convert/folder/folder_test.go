@@ -46,16 +46,13 @@ func read(t testing.TB, path string) (all []session.Entry, facts recorder.Facts)
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return all, r.Facts()
-		}
+	for e, err := range r.Entries(context.Background()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, e)
 	}
+	return all, r.Facts()
 }
 
 // export writes a recording as a folder.

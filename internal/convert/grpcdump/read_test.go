@@ -52,11 +52,7 @@ func dumped(t testing.TB, path string) (dump []byte, messages []string) {
 	defer r.Close()
 	calls := map[session.StreamID]*rpc{}
 	var out bytes.Buffer
-	for {
-		e, err := r.Next(t.Context())
-		if err == io.EOF {
-			return out.Bytes(), messages
-		}
+	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,6 +86,7 @@ func dumped(t testing.TB, path string) (dump []byte, messages []string) {
 			fmt.Fprintln(&out, string(text))
 		}
 	}
+	return out.Bytes(), messages
 }
 
 func line(e *session.Entry) string {

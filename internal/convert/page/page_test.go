@@ -2,11 +2,9 @@ package page
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +15,7 @@ import (
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -26,22 +24,7 @@ const recordings = "../../../check/testdata/"
 // read gives back the entries of a recording.
 func read(t testing.TB, name string) []session.Entry {
 	t.Helper()
-	r, err := recorder.Open(recordings + name + ".xdsp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	var all []session.Entry
-	for {
-		e, err := r.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, e)
-	}
+	return recordertest.Entries(t, recordings+name+".xdsp")
 }
 
 // telling is a walk over entries, as a command does it. What is told of each may be

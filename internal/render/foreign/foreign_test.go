@@ -2,8 +2,6 @@ package foreign
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,28 +10,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is not what is written:\n%s", name, got)
-	}
-}
 
 // rejected is a conversation with findings of each severity, on two clients, with
 // names that mean something to a terminal and to XML.
@@ -87,13 +67,13 @@ func TestSARIF(t *testing.T) {
 	if err := SARIF(&b, r, "v1", "dir/x.xds", rulesOf(r)); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "script.sarif", b.String())
+	golden.Is(t, "testdata/script.sarif", b.String())
 	b.Reset()
 	r = report(t, "b.xdsp", false)
 	if err := SARIF(&b, r, "v1", "a.xdsp b.xdsp", rulesOf(r)); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "two.sarif", b.String())
+	golden.Is(t, "testdata/two.sarif", b.String())
 }
 
 func TestJUnit(t *testing.T) {
@@ -106,7 +86,7 @@ func TestJUnit(t *testing.T) {
 		if err := JUnit(&b, r, "dir/x.xds", rulesOf(r), fails); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.String())
+		golden.Is(t, filepath.Join("testdata", name), b.String())
 	}
 }
 

@@ -3,20 +3,16 @@ package push
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/pushes"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
-
-var update = flag.Bool("update", false, "write the golden texts")
 
 func at(ms int) time.Time {
 	return time.Date(2026, 11, 23, 14, 15, 10, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond)
@@ -98,19 +94,7 @@ func TestTexts(t *testing.T) {
 		fmt.Fprintf(&b, "-- push %d in 80 columns\n%s", p.N, Text(p, render.Style{}, 80, Form{Most: 2, Columns: 30}))
 	}
 	fmt.Fprintf(&b, "-- push %d in a pipe\n%s", large.N, Text(&large, render.Style{}, 0, Form{}))
-	path := filepath.Join("testdata", "texts.txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := b.String(); got != string(want) {
-		t.Errorf("%s is not what it was; -update writes it anew\n%s", path, got)
-	}
+	golden.Is(t, "testdata/texts.txt", b.String())
 }
 
 // No line is wider than the screen, and nothing of a peer gets to the terminal as

@@ -1,14 +1,13 @@
 package clients
 
 import (
-	"flag"
+	"path/filepath"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
-
-var update = flag.Bool("update", false, "write the golden frames")
 
 const root = "../../.."
 
@@ -25,6 +24,6 @@ func TestFrames(t *testing.T) {
 		got += scr.Ask(v, "")
 		scr.Run(v.Click(scr, 3, 2, false))
 		got += scr.Frame(v, 80, 24)
-		viewtest.Golden(t, *update, name, got)
+		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

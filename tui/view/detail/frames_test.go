@@ -1,15 +1,14 @@
 package detail
 
 import (
-	"flag"
+	"path/filepath"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
-
-var update = flag.Bool("update", false, "write the golden frames")
 
 const root = "../../.."
 
@@ -30,6 +29,6 @@ func TestFrames(t *testing.T) {
 		v := New(scr, 10).(*View)
 		got += scr.Play(v, 100, 12, key.NextStream, key.NextStream, key.PrevStream, key.Pair, key.Pair, key.Newer, key.Older, key.Violation, key.Violation, key.Down, key.Open, key.Not, key.Copy, key.Wrap, key.Toggle, key.Last)
 		got += scr.Ask(v, "cluster")
-		viewtest.Golden(t, *update, name, got)
+		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

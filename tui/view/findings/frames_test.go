@@ -1,14 +1,13 @@
 package findings
 
 import (
-	"flag"
+	"path/filepath"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
-
-var update = flag.Bool("update", false, "write the golden frames")
 
 const root = "../../.."
 
@@ -34,6 +33,6 @@ func TestFrames(t *testing.T) {
 		got += scr.Frame(v, 80, 24)
 		scr.Run(v.Click(scr, 3, 1, false))
 		got += scr.Frame(v, 80, 24)
-		viewtest.Golden(t, *update, name, got)
+		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

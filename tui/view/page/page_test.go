@@ -1,7 +1,6 @@
 package page
 
 import (
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/source"
@@ -16,8 +16,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
-
-var update = flag.Bool("update", false, "write the golden frames")
 
 // pageScreen notes what is copied, and where a page leads.
 type pageScreen struct{ *viewtest.Screen }
@@ -51,7 +49,7 @@ func TestBootstrapFrames(t *testing.T) {
 	}}
 	v := NewBootstrap(s)
 	got += play(s, v, 70, 10, key.Copy, key.NextPane, key.Copy, key.Form, key.PrevPane, key.PrevPane, key.PrevPane, key.PageDown, key.NextPane, key.Last)
-	viewtest.Golden(t, *update, "bootstrap", got)
+	golden.Is(t, "testdata/bootstrap.txt", got)
 	if n := len(v.Keys()); n < 5 {
 		t.Errorf("%d keys", n)
 	}
@@ -75,7 +73,7 @@ func TestEventFrames(t *testing.T) {
 	got += play(s, v, 40, 5)
 	v.Click(s, 0, 0, false)
 	all = append(all, widget.Paragraph{Text: "after a click"})
-	viewtest.Golden(t, *update, "events", got+play(s, v, 40, 5))
+	golden.Is(t, "testdata/events.txt", got+play(s, v, 40, 5))
 }
 
 func TestRuleFrames(t *testing.T) {
@@ -85,7 +83,7 @@ func TestRuleFrames(t *testing.T) {
 	got := play(s, v, 60, 6, key.Up, key.Down, key.Down, key.PageDown, key.Last, key.Down, key.PageUp, key.First, key.Only, key.Copy)
 	got += play(s, v, 60, 100)
 	got += play(s, v, 200, 6, key.Last)
-	viewtest.Golden(t, *update, "rule", got)
+	golden.Is(t, "testdata/rule.txt", got)
 	if asked != 1 || len(v.Keys()) != 2+len(key.Moves()) {
 		t.Errorf("asked %d times, %d keys", asked, len(v.Keys()))
 	}
@@ -103,7 +101,7 @@ func TestHelpFrames(t *testing.T) {
 			s.Said = nil
 		}
 	}
-	viewtest.Golden(t, *update, "help", got)
+	golden.Is(t, "testdata/help.txt", got)
 	of := func() (out []string) {
 		for _, o := range v.Keys() {
 			out = append(out, string(o.Act)+":"+o.Hint)

@@ -1,16 +1,15 @@
 package resources
 
 import (
-	"flag"
+	"path/filepath"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
-
-var update = flag.Bool("update", false, "write the golden frames")
 
 const root = "../../.."
 
@@ -39,6 +38,6 @@ func TestFrames(t *testing.T) {
 				scr.Run(cmd)
 			}
 		}
-		viewtest.Golden(t, *update, name, got)
+		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

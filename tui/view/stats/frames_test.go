@@ -1,14 +1,13 @@
 package stats
 
 import (
-	"flag"
+	"path/filepath"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
-
-var update = flag.Bool("update", false, "write the golden frames")
 
 const root = "../../.."
 
@@ -21,6 +20,6 @@ func TestFrames(t *testing.T) {
 		got := scr.Play(v, 120, 40, key.Down, key.Down, key.Up, key.Open, key.Only, key.Copy, key.Last, key.First)
 		got += scr.Play(v, 80, 24, key.PageDown)
 		got += scr.Play(v, 40, 12)
-		viewtest.Golden(t, *update, name, got)
+		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

@@ -2,7 +2,6 @@ package viewtest
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -80,30 +79,4 @@ func (s *Screen) Ask(v view.View, text string) string {
 	}
 	s.Run(cmd)
 	return fmt.Sprintf("== /%s\n%s", text, s.Frame(v, 80, 24))
-}
-
-// Golden compares what was seen with a file under testdata, or writes it.
-func Golden(tb testing.TB, update bool, name, got string) {
-	tb.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	if update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			tb.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	is, should := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	for i := range max(len(is), len(should)) {
-		if i >= len(is) || i >= len(should) || is[i] != should[i] {
-			tb.Errorf("%s differs in line %d; run with -update and look at the difference.\ngot:  %s\nwant: %s",
-				path, i+1, strings.Join(is[min(i, len(is)):min(i+3, len(is))], "\n      "), strings.Join(should[min(i, len(should)):min(i+3, len(should))], "\n      "))
-			return
-		}
-	}
 }
