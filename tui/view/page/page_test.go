@@ -9,7 +9,6 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/golden"
-	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/source"
 	"github.com/xdsproxy/xdsproxy/tui/view"
@@ -17,38 +16,15 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-// pageScreen notes what is copied, and where a page leads.
-type pageScreen struct{ *viewtest.Screen }
-
-func (s pageScreen) Copy(text, what string) tea.Cmd {
-	s.Say("copied %s: %d bytes that begin with %.40q", what, len(text), text)
-	return nil
-}
-
-func (s pageScreen) Timeline(filter string, _ session.Seq) tea.Cmd {
-	s.Say("the timeline with %s", filter)
-	return nil
-}
-
-// play is viewtest.Screen.Play on a pageScreen.
-func play(s pageScreen, v view.View, w, h int, actions ...key.Action) string {
-	got := fmt.Sprintf("== %s, %dx%d\n%s", v.Title(), w, h, s.Frame(v, w, h))
-	for _, a := range actions {
-		s.Run(v.Do(s, a))
-		got += fmt.Sprintf("== %s\n%s", a, s.Frame(v, w, h))
-	}
-	return got
-}
-
 func TestBootstrapFrames(t *testing.T) {
-	s := pageScreen{viewtest.Session(t, "../../..", "demo")}
-	got := play(s, NewBootstrap(s), 70, 12, key.Copy, key.NextPane)
+	s := viewtest.Session(t, "../../..", "demo")
+	got := s.Play(NewBootstrap(s), 70, 12, key.Copy, key.NextPane)
 	s.Log().Proxy = &source.Proxy{Routes: []source.Route{
 		{Listen: "127.0.0.1:18000", Upstream: "10.0.0.5:15010"},
 		{Listen: "[::]:18001", Upstream: "istiod:15012", Secure: true, Asked: true},
 	}}
 	v := NewBootstrap(s)
-	got += play(s, v, 70, 10, key.Copy, key.NextPane, key.Copy, key.Form, key.PrevPane, key.PrevPane, key.PrevPane, key.PageDown, key.NextPane, key.Last)
+	got += s.Play(v, 70, 10, key.Copy, key.NextPane, key.Copy, key.Form, key.PrevPane, key.PrevPane, key.PrevPane, key.PageDown, key.NextPane, key.Last)
 	golden.Is(t, "testdata/bootstrap.txt", got)
 	if n := len(v.Keys()); n < 5 {
 		t.Errorf("%d keys", n)
@@ -57,32 +33,32 @@ func TestBootstrapFrames(t *testing.T) {
 
 // The last is selected until somebody moves.
 func TestEventFrames(t *testing.T) {
-	s := pageScreen{viewtest.Session(t, "../../..", "demo")}
+	s := viewtest.Session(t, "../../..", "demo")
 	var all []widget.Paragraph
 	v := NewEvents(func() []widget.Paragraph { return all })
-	got := play(s, v, 40, 5)
+	got := s.Play(v, 40, 5)
 	for i := range 8 {
 		all = append(all, widget.Paragraph{Text: fmt.Sprintf("event %d", i)})
 	}
-	got += play(s, v, 40, 5)
+	got += s.Play(v, 40, 5)
 	all = append(all, widget.Paragraph{Text: "one more"})
-	got += play(s, v, 40, 5, key.Copy, key.Up, key.Up)
+	got += s.Play(v, 40, 5, key.Copy, key.Up, key.Up)
 	all = append(all, widget.Paragraph{Text: "and another"})
-	got += play(s, v, 40, 5, key.Last)
+	got += s.Play(v, 40, 5, key.Last)
 	all = append(all, widget.Paragraph{Text: "the end"})
-	got += play(s, v, 40, 5)
+	got += s.Play(v, 40, 5)
 	v.Click(s, 0, 0, false)
 	all = append(all, widget.Paragraph{Text: "after a click"})
-	golden.Is(t, "testdata/events.txt", got+play(s, v, 40, 5))
+	golden.Is(t, "testdata/events.txt", got+s.Play(v, 40, 5))
 }
 
 func TestRuleFrames(t *testing.T) {
-	s := pageScreen{viewtest.Session(t, "../../..", "demo")}
+	s := viewtest.Session(t, "../../..", "demo")
 	asked := 0
 	v := &RulePage{Rule: check.Rules()[0], Only: func() tea.Cmd { asked++; return nil }}
-	got := play(s, v, 60, 6, key.Up, key.Down, key.Down, key.PageDown, key.Last, key.Down, key.PageUp, key.First, key.Only, key.Copy)
-	got += play(s, v, 60, 100)
-	got += play(s, v, 200, 6, key.Last)
+	got := s.Play(v, 60, 6, key.Up, key.Down, key.Down, key.PageDown, key.Last, key.Down, key.PageUp, key.First, key.Only, key.Copy)
+	got += s.Play(v, 60, 100)
+	got += s.Play(v, 200, 6, key.Last)
 	golden.Is(t, "testdata/rule.txt", got)
 	if asked != 1 || len(v.Keys()) != 2+len(key.Moves()) {
 		t.Errorf("asked %d times, %d keys", asked, len(v.Keys()))
@@ -90,9 +66,9 @@ func TestRuleFrames(t *testing.T) {
 }
 
 func TestHelpFrames(t *testing.T) {
-	s := pageScreen{viewtest.Session(t, "../../..", "demo")}
+	s := viewtest.Session(t, "../../..", "demo")
 	v := NewHelp(NewEvents(nil))
-	got := play(s, v, 70, 8, key.Open, key.Copy, key.NextPane, key.Form, key.NextPane, key.PrevPane, key.Down, key.Down, key.Down, key.Down, key.Down, key.Open, key.PrevPane)
+	got := s.Play(v, 70, 8, key.Open, key.Copy, key.NextPane, key.Form, key.NextPane, key.PrevPane, key.Down, key.Down, key.Down, key.Down, key.Down, key.Open, key.PrevPane)
 	// A click selects, and a second one opens, as enter does.
 	for y := range 8 {
 		for _, twice := range []bool{false, true} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // Session is a recorded session of those that rules are tested with, read whole.
@@ -40,12 +41,15 @@ func (s *Screen) Frame(v view.View, w, h int) string {
 	s.Run(v.Tick(s))
 	var b strings.Builder
 	lines := v.Draw(s, w, h)
+	if len(lines) > h {
+		fmt.Fprintf(&b, "%d rows in a room of %d\n", len(lines), h)
+	}
 	fmt.Fprintf(&b, "[%s]\n", v.Where(s))
 	for i := range lines {
-		b.WriteString(lines[i].PlainText() + "\n")
+		b.WriteString(looks(&lines[i]) + lines[i].PlainText() + "\n")
 	}
 	about := v.About(s)
-	fmt.Fprintf(&b, "[%s]\n", about.PlainText())
+	fmt.Fprintf(&b, "[%s%s]\n", looks(&about), about.PlainText())
 	for _, said := range s.Said {
 		fmt.Fprintf(&b, "said: %s\n", said)
 	}
@@ -53,20 +57,68 @@ func (s *Screen) Frame(v view.View, w, h int) string {
 	return b.String()
 }
 
-// Play does one action after the other in a view, and is what each leads to.
+// looks are the roles of the texts of a line, each by its letter, after > if the
+// line is selected. Which colours roles have is up to the theme.
+func looks(l *widget.Line) string {
+	const letters = "ptmgwba"
+	signs := ""
+	for _, s := range l.Spans {
+		role := "?" // one that is chosen, or a link
+		if int(s.Role) < len(letters) {
+			role = letters[s.Role : s.Role+1]
+		}
+		if strings.TrimSpace(s.Text) != "" && !strings.HasSuffix(signs, role) {
+			signs += role
+		}
+	}
+	if l.Selected {
+		signs = ">" + signs
+	}
+	return fmt.Sprintf("%-5s ", signs)
+}
+
+// Play does one action after the other in a view, and is what each leads to: the
+// rows that are others than before.
 func (s *Screen) Play(v view.View, w, h int, actions ...key.Action) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "== %s, %dx%d\n%s", v.Title(), w, h, s.Frame(v, w, h))
+	before := s.Frame(v, w, h)
+	fmt.Fprintf(&b, "== %s, %dx%d\n%s", v.Title(), w, h, before)
+	b.WriteString("keys:")
+	for _, o := range v.Keys() {
+		fmt.Fprintf(&b, " %s", o.Act)
+		if o.Hint != "" {
+			fmt.Fprintf(&b, "(%s)", o.Hint)
+		}
+	}
+	b.WriteString("\n")
 	for _, a := range actions {
 		over := len(s.Over)
 		s.Run(v.Do(s, a))
-		fmt.Fprintf(&b, "== %s\n%s", a, s.Frame(v, w, h))
+		after := s.Frame(v, w, h)
+		fmt.Fprintf(&b, "== %s\n%s", a, changed(before, after))
+		before = after
 		if len(s.Over) > over {
 			fmt.Fprintf(&b, "opened: %s\n", s.Top().Title())
 		}
 		if subject, is := v.(view.Subject); is {
 			fmt.Fprintf(&b, "selected: %+v\n", subject.Selected(s))
 		}
+	}
+	return b.String()
+}
+
+// changed are the lines of a frame that are others than in the one before, and how
+// many it has if that is another number.
+func changed(before, after string) string {
+	var b strings.Builder
+	was, is := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+	for i, l := range is {
+		if l != "" && (i >= len(was) || was[i] != l) {
+			fmt.Fprintf(&b, "%2d: %s", i, l)
+		}
+	}
+	if len(is) != len(was) {
+		fmt.Fprintf(&b, "%d lines\n", len(is)-1)
 	}
 	return b.String()
 }

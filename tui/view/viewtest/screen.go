@@ -73,23 +73,40 @@ func (s *Screen) Width() int             { return 80 }
 func (s *Screen) Columns() int           { return 80 }
 func (s *Screen) Complain(err error)     { s.Said = append(s.Said, err.Error()) }
 func (s *Screen) Push(v view.View)       { s.Over = append(s.Over, v) }
-func (s *Screen) Follow(session.Seq)     {}
 func (s *Screen) Say(f string, a ...any) { s.Said = append(s.Said, fmt.Sprintf(f, a...)) }
 
-func (s *Screen) Prompt(view.PromptKind, string) tea.Cmd { return nil }
-func (s *Screen) Copy(string, string) tea.Cmd            { return nil }
+// What leads out of the view is said, and goes nowhere.
 
-func (s *Screen) Narrow(view.PromptKind, []string, bool) tea.Cmd { return nil }
+func (s *Screen) Follow(seq session.Seq) { s.Say("follow %d", seq) }
 
-// Act closes what is on top, and does nothing else.
-func (s *Screen) Act(a key.Action, _ view.Selection) tea.Cmd {
-	if a == key.Close {
-		s.Pop(s.Top())
-	}
+func (s *Screen) Prompt(k view.PromptKind, value string) tea.Cmd {
+	s.Say("ask %d: %s%s", k, k.Sign(), value)
 	return nil
 }
 
-func (s *Screen) Timeline(string, session.Seq) tea.Cmd { return nil }
+func (s *Screen) Copy(text, what string) tea.Cmd {
+	s.Say("copy %s: %.300q", what, text)
+	return nil
+}
+
+func (s *Screen) Narrow(k view.PromptKind, terms []string, not bool) tea.Cmd {
+	s.Say("narrow %d, not=%t: %q", k, not, terms)
+	return nil
+}
+
+func (s *Screen) Timeline(filter string, from session.Seq) tea.Cmd {
+	s.Say("timeline from %d: %s", from, filter)
+	return nil
+}
+
+// Act closes what is on top, and does nothing else.
+func (s *Screen) Act(a key.Action, on view.Selection) tea.Cmd {
+	if a == key.Close {
+		s.Pop(s.Top())
+	}
+	s.Say("act %s: %+v", a, on)
+	return nil
+}
 
 func (s *Screen) Pop(v view.View) {
 	s.Over = slices.DeleteFunc(s.Over, func(o view.View) bool { return o == v })
