@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -15,12 +14,11 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // desk is a directory in which commands are run, and what they printed.
 type desk struct {
@@ -96,23 +94,7 @@ func (d *desk) golden(name string) {
 	got := strings.NewReplacer(d.dir, "DESK", filepath.Dir(sessionFile("x")), "SESSIONS").Replace(d.text.String())
 	got = regexp.MustCompile(`[0-9.]+ [KM]?i?B\b`).ReplaceAllString(got, "N B") // of a compressed file
 	got = regexp.MustCompile("xdsproxy \\([^`\n]*").ReplaceAllString(got, "xdsproxy VERSION")
-	path := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
-			d.t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	is, should := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	for i := range max(len(is), len(should)) {
-		if i >= len(is) || i >= len(should) || is[i] != should[i] {
-			d.t.Fatalf("%s differs in line %d:\ngot:  %s\nwant: %s", path, i+1,
-				strings.Join(is[min(i, len(is)):min(i+3, len(is))], "\n      "), strings.Join(should[min(i, len(should)):min(i+3, len(should))], "\n      "))
-		}
-	}
+	golden.Is(d.t, "testdata/"+name+".txt", got)
 }
 
 func (d *desk) export(what string, x Export, source ...string) {

@@ -3,9 +3,7 @@ package playback
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,11 +15,10 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // heard is what a command prints.
 type heard struct {
@@ -95,23 +92,6 @@ func against(t *testing.T, server, client *played, of, with string) string {
 	return "-- server\n" + server.words(one) + "-- client\n" + client.words(other)
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is another one:\n%s", path, got)
-	}
-}
-
 func recording(name string) string {
 	return filepath.Join("..", "..", "check", "testdata", "sessions", name+".xdsp")
 }
@@ -152,7 +132,7 @@ func TestAgainstEachOther(t *testing.T) {
 					t.Errorf("the replay is recorded as %+v, %v", f, err)
 				}
 			}
-			golden(t, tc.name, got)
+			golden.Is(t, "testdata/"+tc.name+".txt", got)
 		})
 	}
 }
@@ -188,5 +168,5 @@ func TestNothingToPlay(t *testing.T) {
 	p.Idle, p.Options.Idle = 100*time.Millisecond, 100*time.Millisecond
 	got += "== nobody listens\n" + p.words(p.Run(t.Context(), []string{recording("envoy-sotw-nack")}))
 	got = regexp.MustCompile(`/\S*/TestNothingToPlay\d+/\d+`).ReplaceAllString(got, "DIR")
-	golden(t, "nothing", got)
+	golden.Is(t, "testdata/nothing.txt", got)
 }
