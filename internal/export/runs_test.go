@@ -218,8 +218,17 @@ func TestReports(t *testing.T) {
 	d := newDesk(t)
 	source := sessionFile("envoy-sotw-nack")
 	for i, args := range [][]string{
-		nil, {source}, {source, "nack-received"}, {source, "17"}, {source, "nack-recieved"}, {source, "99999"},
-		{source, "nack-received", "5"}, {sessionFile("envoy-delta")}, {"-"}, {d.at("nowhere.xdsp")}, {sessionFile("demo"), "1"},
+		nil,
+		{source},
+		{source, "nack-received"},
+		{source, "17"},
+		{source, "nack-recieved"},
+		{source, "99999"},
+		{source, "nack-received", "5"},
+		{sessionFile("envoy-delta")},
+		{"-"},
+		{d.at("nowhere.xdsp")},
+		{sessionFile("demo"), "1"},
 	} {
 		path := d.at(fmt.Sprintf("%d.zip", i))
 		for range 2 {

@@ -105,7 +105,11 @@ func TestExportFrames(t *testing.T) {
 		scr.Log().Index.Annotate(&session.Note{Code: session.NoteMark, About: seq})
 	}
 	for _, at := range []view.Selection{
-		{}, {Seq: 5}, {Seq: 1}, {Client: `a "name"`}, {Client: "conn 3"},
+		{},
+		{Seq: 5},
+		{Seq: 1},
+		{Client: `a "name"`},
+		{Client: "conn 3"},
 		{Seq: 9, Client: "c", Rule: "nack", Proof: []session.Seq{4, 5}},
 	} {
 		for _, filter := range []string{"", "kind:nack"} {
