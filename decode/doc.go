@@ -18,6 +18,8 @@
 //   - chunk: messages in pieces, so that what is repeated is stored and read once.
 //   - mask: replaces secrets before anything is stored or shown. It follows a table
 //     derived from the message types, so it needs none of them linked.
+//   - constraints: what a message violates of the constraints that are written
+//     into its type.
 //   - inspect: what a resource refers to, whether it is sound, and what its content
 //     is, whatever the order in which it is encoded.
 //   - diff, file, synth: compares documents, reads files of resources, makes

@@ -129,7 +129,8 @@ var decodeRooms = map[string][]string{
 	"decode/mask/secrets": {},
 	"decode/mask":         {"decode", "decode/chunk", "decode/mask/secrets"},
 	"decode/mask/table":   {"decode/types"}, // a program that makes the table
-	"decode/inspect":      {"decode/descriptors", "decode/mask", "decode/origin"},
+	"decode/constraints":  {},
+	"decode/inspect":      {"decode/constraints", "decode/descriptors", "decode/mask", "decode/origin"},
 	"decode/origin":       {},
 	"decode/diff":         {"decode/descriptors", "decode/document"},
 	"decode/file":         {},

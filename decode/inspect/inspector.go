@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/xdsproxy/xdsproxy/decode/constraints"
 	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/decode/origin"
@@ -84,6 +85,7 @@ type Inspector struct {
 	types         map[string]*typeFacts
 	fieldRules    protoreflect.ExtensionType // nil: constraints are not known
 	oneofRequired protoreflect.ExtensionType
+	judge         *constraints.Judge
 
 	// The rest is of the resource at hand.
 	facts    *Facts
@@ -119,7 +121,7 @@ const (
 // New returns an Inspector that knows the types of the global
 // registry, see package decode/types, and those, which may be nil.
 func New(types *descriptors.Types) *Inspector {
-	in := &Inspector{known: types, types: make(map[string]*typeFacts), refSet: make(map[Ref]struct{})}
+	in := &Inspector{known: types, types: make(map[string]*typeFacts), refSet: make(map[Ref]struct{}), judge: constraints.New()}
 	in.fieldRules, _ = protoregistry.GlobalTypes.FindExtensionByName("validate.rules")
 	in.oneofRequired, _ = protoregistry.GlobalTypes.FindExtensionByName("validate.required")
 	return in

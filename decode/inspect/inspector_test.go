@@ -346,6 +346,7 @@ func TestInspectUnknown(t *testing.T) {
 func TestInspectInvalid(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1","connect_timeout":"-1s"}`: {"connect_timeout: value must be greater than 0s"},
+		`{"@type":"#envoy.api.v2.Cluster","name":"c1","connect_timeout":"-1s"}`:            {"connect_timeout: value must be greater than 0s"},
 		`{"@type":"#envoy.config.cluster.v3.Cluster","name":"","health_checks":[{"timeout":"1s"}]}`: {
 			"name: value length must be at least 1 characters", "health_checks[0].interval: value is required", "health_checks[0].unhealthy_threshold: value is required", "health_checks[0].healthy_threshold: value is required",
 		},

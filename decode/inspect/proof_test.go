@@ -17,92 +17,18 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/xdsproxy/xdsproxy/decode/constraints"
 	"github.com/xdsproxy/xdsproxy/decode/handmade"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
 )
 
-// fill sets fields of a message at random, with values near the bounds that
-// constraints like to have.
-func fill(rnd *rand.Rand, m protoreflect.Message, depth int, want float64) {
-	if m.Descriptor().FullName() == "google.protobuf.Any" {
-		inner := &anypb.Any{}
-		if rnd.Float64() < 0.7 && depth > 0 {
-			names := []protoreflect.FullName{"envoy.config.core.v3.Metadata", "envoy.config.cluster.v3.CircuitBreakers", "envoy.config.route.v3.RouteAction", "google.protobuf.Struct"}
-			mt, _ := protoregistry.GlobalTypes.FindMessageByName(names[rnd.IntN(len(names))])
-			msg := mt.New()
-			fill(rnd, msg, depth-1, want)
-			_ = anypb.MarshalFrom(inner, msg.Interface(), proto.MarshalOptions{AllowPartial: true})
-		}
-		proto.Merge(m.Interface(), inner)
-		return
-	}
-	fields := m.Descriptor().Fields()
-	for i := range fields.Len() {
-		fd := fields.Get(i)
-		if rnd.Float64() > want || fd.Message() != nil && depth <= 0 && !fd.IsMap() {
-			continue
-		}
-		switch {
-		case fd.IsMap():
-			mp := m.Mutable(fd).Map()
-			for range rnd.IntN(4) {
-				v := mp.NewValue()
-				if fd.MapValue().Message() == nil {
-					v = pick(rnd, fd.MapValue())
-				} else if depth > 0 {
-					fill(rnd, v.Message(), depth-1, want)
-				}
-				mp.Set(pick(rnd, fd.MapKey()).MapKey(), v)
-			}
-		case fd.IsList():
-			l := m.Mutable(fd).List()
-			for range rnd.IntN(4) {
-				if fd.Message() != nil {
-					fill(rnd, l.AppendMutable().Message(), depth-1, want)
-				} else {
-					l.Append(pick(rnd, fd))
-				}
-			}
-		case fd.Message() != nil:
-			fill(rnd, m.Mutable(fd).Message(), depth-1, want)
-		default:
-			m.Set(fd, pick(rnd, fd))
-		}
-	}
-}
-
-func pick(rnd *rand.Rand, fd protoreflect.FieldDescriptor) protoreflect.Value {
-	numbers := []int64{0, 0, 1, 1, 2, -1, 10, 100, 65536, math.MaxInt32, 1 << 40}
-	n := numbers[rnd.IntN(len(numbers))]
-	words := []string{"", "a", "abc", "/path", "http://a.example/x", "UPPER-case", "a\nb", "\x00", "größe", strings.Repeat("x", 1100), "10.0.0.1", "x.mmdb"}
-	word := words[rnd.IntN(len(words))]
-	switch fd.Kind() {
-	case protoreflect.BoolKind:
-		return protoreflect.ValueOfBool(n%2 == 1)
-	case protoreflect.EnumKind:
-		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(rnd.IntN(fd.Enum().Values().Len() + 1)))
-	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
-		return protoreflect.ValueOfInt32(int32(n))
-	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
-		return protoreflect.ValueOfUint32(uint32(n))
-	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
-		return protoreflect.ValueOfInt64(n)
-	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		return protoreflect.ValueOfUint64(uint64(n))
-	case protoreflect.FloatKind:
-		return protoreflect.ValueOfFloat32(float32(n) / 4)
-	case protoreflect.DoubleKind:
-		return protoreflect.ValueOfFloat64(float64(n) / 4)
-	case protoreflect.BytesKind:
-		return protoreflect.ValueOfBytes([]byte(word))
-	}
-	return protoreflect.ValueOfString(word)
-}
-
-// isValid has the generated code judge a message, and that of every Any in it.
+// isValid has the generated code judge a message, and that of every Any in it. Where
+// there is none, package constraints does, whose tests compare it with that of version 2.
 func isValid(m protoreflect.Message) bool {
 	if v, ok := m.Interface().(interface{ ValidateAll() error }); ok && v.ValidateAll() != nil {
+		return false
+	} else if !ok && len(constraints.New().Violations(m, 1)) > 0 {
 		return false
 	}
 	return validAnys(m)
@@ -202,7 +128,7 @@ func shuffle(rnd *rand.Rand, m protoreflect.Message) []byte {
 					part = one(other, m.NewField(other))
 				}
 			} else if fd.Message() == nil && rnd.IntN(4) == 0 {
-				part = one(fd, pick(rnd, fd))
+				part = one(fd, handmade.Pick(rnd, fd))
 			}
 			part = append(part, one(fd, v)...)
 		}
@@ -273,7 +199,7 @@ func TestInspectEveryType(t *testing.T) {
 		url := "type.googleapis.com/" + string(name)
 		for range 4 {
 			msg := mt.New()
-			fill(rnd, msg, 1+rnd.IntN(4), rnd.Float64())
+			handmade.Fill(rnd, msg, 1+rnd.IntN(4), rnd.Float64())
 			wire, err := proto.MarshalOptions{AllowPartial: true}.Marshal(msg.Interface())
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -302,7 +228,7 @@ func TestInspectEveryType(t *testing.T) {
 			if f.Hash != g.Hash {
 				t.Fatalf("%s: the order of its fields changes the hash:\n%x\n%x", name, wire, again)
 			}
-			fill(rnd, other.ProtoReflect(), 2, 0.2)
+			handmade.Fill(rnd, other.ProtoReflect(), 2, 0.2)
 			changed, _ := proto.MarshalOptions{AllowPartial: true}.Marshal(other)
 			if h := in.Inspect(url, changed, false); (h.Hash == f.Hash) != sameMessage(msg.Interface(), other) {
 				t.Fatalf("%s: equal hashes %v\n%v\n%v", name, h.Hash == f.Hash, msg, other)
@@ -398,7 +324,7 @@ func TestInspectDamage(t *testing.T) {
 	in := inspect.New(nil)
 	handmade.EachMessage(func(mt protoreflect.MessageType) {
 		msg := mt.New()
-		fill(rnd, msg, 3, 0.3)
+		handmade.Fill(rnd, msg, 3, 0.3)
 		wire, _ := proto.MarshalOptions{AllowPartial: true}.Marshal(msg.Interface())
 		for range 30 {
 			if len(wire) == 0 {
@@ -428,7 +354,7 @@ func TestInspectMasked(t *testing.T) {
 			if variant%2 == 0 {
 				handmade.Populate(msg, 3, variant)
 			} else {
-				fill(rnd, msg, 3, 0.3)
+				handmade.Fill(rnd, msg, 3, 0.3)
 			}
 			wire, err := proto.Marshal(&discoveryv3.DiscoveryResponse{Resources: []*anypb.Any{packed(t, msg.Interface())}})
 			if err != nil {

@@ -17,9 +17,9 @@ import (
 // rule is the constraint of protoc-gen-validate on one field, in a form that
 // is quick to try on wire values. It may find fault with what is right, never
 // the other way round: a message that it finds fault with is unmarshalled, and
-// the generated code decides.
+// package constraints decides.
 type rule struct {
-	unsure   bool // the constraint is of a kind that only generated code knows
+	unsure   bool // the constraint is of a kind that is not tried on bytes
 	required bool // of a message
 	// number takes a varint or fixed-width value, text the body of a string, of
 	// bytes, of a Duration or of a wrapper. Each says whether all is well.

@@ -188,8 +188,8 @@ func (in *Inspector) any(b []byte, depth int) bool {
 // maxAnys bounds how deep an Any within an Any is followed.
 const maxAnys = 32
 
-// root walks over the message of an Any, and has the generated code look at
-// its constraints if they may be violated.
+// root walks over the message of an Any, and has its constraints looked at
+// if they may be violated.
 func (in *Inspector) root(t *typeFacts, b []byte) bool {
 	suspect, messages := in.suspect, in.messages
 	in.suspect, in.messages = false, 0

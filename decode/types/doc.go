@@ -1,8 +1,7 @@
 // Package types makes the type of every xDS message known to a program, by its
 // side effect on the global protobuf registry: Envoy's API of version 3, with its
 // contributed extensions, and the CNCF's shared messages as Go types; and Envoy's
-// API before version 3 as descriptors, whose messages are dynamic and know no
-// constraints.
+// API before version 3 as descriptors, whose messages are dynamic.
 //
 //	import _ "github.com/xdsproxy/xdsproxy/decode/types"
 //

@@ -13,6 +13,8 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/xdsproxy/xdsproxy/decode/constraints"
 )
 
 // accept unpacks and validates resources as Envoy does: it returns the good
@@ -20,6 +22,7 @@ import (
 func accept(typeURL string, list []*anypb.Any) (map[string]proto.Message, error) {
 	good := make(map[string]proto.Message, len(list))
 	var bad []string
+	judge := constraints.New()
 	for _, a := range list {
 		m, err := a.UnmarshalNew()
 		if err != nil {
@@ -27,11 +30,9 @@ func accept(typeURL string, list []*anypb.Any) (map[string]proto.Message, error)
 			continue
 		}
 		name := cache.GetResourceName(m)
-		if v, ok := m.(interface{ Validate() error }); ok {
-			if err := v.Validate(); err != nil {
-				bad = append(bad, fmt.Sprintf("%s: Proto constraint validation failed (%v)", name, err))
-				continue
-			}
+		if v := judge.Violations(m.ProtoReflect(), 1); len(v) > 0 {
+			bad = append(bad, fmt.Sprintf("%s: Proto constraint validation failed (invalid %s.%s)", name, m.ProtoReflect().Descriptor().Name(), inGo(v[0])))
+			continue
 		}
 		good[name] = m
 	}
@@ -44,6 +45,18 @@ func accept(typeURL string, list []*anypb.Any) (map[string]proto.Message, error)
 		what = "Error adding/updating cluster(s)"
 	}
 	return good, fmt.Errorf("%s %s", what, strings.Join(bad, ", "))
+}
+
+// inGo is a violation with the names that fields have in generated code.
+func inGo(v constraints.Violation) string {
+	name := ""
+	for part := range strings.SplitSeq(v.Field, "_") {
+		name += strings.ToUpper(part[:min(1, len(part))]) + part[min(1, len(part)):]
+	}
+	if v.Reason == "" {
+		return name + "." + inGo(v.Inside[0])
+	}
+	return name + ": " + v.Reason
 }
 
 // references lists, sorted, what a resource makes its owner ask for next: the
