@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -224,22 +225,43 @@ func testUndeliveredBytesAreTold(t *testing.T, secure mode) {
 	client, server := w.dial()
 	client.Write(grpcOpening())
 	io.CopyN(io.Discard, server, int64(len(grpcOpening())))
-	// The server reads no more. Once the client cannot write either, the proxy
-	// holds bytes that it has read and not written.
-	big := dataFrame(make([]byte, 16000))
-	for {
-		client.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
-		if _, err := client.Write(big); err != nil {
-			break
+	// The server reads no more, and the client writes until the proxy holds bytes that
+	// it has read and cannot write.
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		const size = 16000
+		for big := dataFrame(append([]byte{0, 0, 0, size >> 8, size & 0xff}, make([]byte, size)...)); ; {
+			if _, err := client.Write(big); err != nil {
+				return
+			}
 		}
-	}
+	}()
+	awaitHeldUp(t)
 	socketOf(server).SetLinger(0)
 	socketOf(server).Close()
+	<-written
 	w.log.await(t, "disconnect", ofKind(session.KindDisconnect))
 	note := w.log.await(t, "note", ofKind(session.KindNote))
 	if note.Note.Code != session.NoteUndelivered || note.Side != session.Server {
 		t.Errorf("note is %s on the %s's side: %s", note.Note.Code, note.Side, note.Note.Text)
 	}
+}
+
+// awaitHeldUp waits until a pump is within a write of which the kernel takes no more.
+// That the other end can write no more does not tell of it: the proxy may just not have
+// had its turn.
+func awaitHeldUp(t *testing.T) {
+	t.Helper()
+	stacks := make([]byte, 1<<20)
+	for deadline := time.Now().Add(guard); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+			if strings.Contains(stack, "[IO wait") && strings.Contains(stack, ").Write(") && strings.Contains(stack, "(*conn).pump(") {
+				return
+			}
+		}
+	}
+	t.Fatal("no write of the proxy is held up")
 }
 
 func TestDrainEndsAtAMessageBoundary(t *testing.T) { inEachMode(t, testDrainEndsAtAMessageBoundary) }
