@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
 
 // Who follows a running proxy sees all of it, its end included.
@@ -66,11 +68,10 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 
 // port NAME puts a port into a variable on which nobody listens.
 func port(ts *testscript.TestScript, neg bool, args []string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := launch.FreePort()
 	ts.Check(err)
-	_, n, err := net.SplitHostPort(l.Addr().String())
+	_, n, err := net.SplitHostPort(addr)
 	ts.Check(err)
-	ts.Check(l.Close())
 	ts.Setenv(args[0], n)
 }
 

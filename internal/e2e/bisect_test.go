@@ -247,19 +247,16 @@ func TestBisectPair(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			s := openScene(t, v, careful(v), nil)
-			taken, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			address := taken.Addr().String()
-			taken.Close()
+			address := freeAddr(t)
 			for n := range 30 {
 				s.listener(t, fmt.Sprintf("listener-%d", n), "routes")
 			}
 			for _, n := range []string{"listener-7", "listener-22"} {
-				if s.listeners[n], err = xdstest.Listener(n, address, "routes", s.source); err != nil {
+				l, err := xdstest.Listener(n, address, "routes", s.source)
+				if err != nil {
 					t.Fatal(err)
 				}
+				s.listeners[n] = l
 			}
 			s.listeners["listener-15"].FilterChains[0].Filters[0].Name = "" // which violates a constraint
 			s.control.set(t, s.world())

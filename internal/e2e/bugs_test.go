@@ -13,6 +13,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // old are programs of modules that have bugs which were mended since: each is built
@@ -129,10 +132,19 @@ func TestBugs(t *testing.T) {
 			t.Fatal(err)
 		}
 		out.find(t, regexp.MustCompile(`closed`), nil)
-		time.Sleep(time.Second)
+		nameless := func(from int) {
+			t.Helper()
+			c.wait(t, "a request without names", func(rs []xdstest.Record) bool {
+				return slices.ContainsFunc(rs[from:], func(r xdstest.Record) bool {
+					return r.Kind == session.KindMessage && r.Side == session.Client && len(r.Names) == 0
+				})
+			})
+		}
+		nameless(0) // by which it gives up what it had named
 		c.Stop()
+		before := len(c.account.Records())
 		c.startAgain(t)
-		time.Sleep(time.Second)
+		nameless(before)
 		p.stop(t)
 		finds(t, "accidental-wildcard-on-reconnect", p.file)
 	})

@@ -28,7 +28,7 @@ func startControlPlaneAs(t *testing.T, node string, o xdstest.Options) *controlP
 	account := xdstest.NewAccount()
 	o.Account = account
 	if o.Listen == "" {
-		o.Listen = "127.0.0.1:0"
+		o.Listen = freeAddr(t) // which it has again after a restart: nobody else is given it meanwhile
 	}
 	if o.ResendPause == 0 {
 		o.ResendPause = time.Hour // one round of the resend loop: the next world ends the pause
@@ -67,7 +67,7 @@ func (c *controlPlane) wait(t *testing.T, what string, cond func([]xdstest.Recor
 	}
 }
 
-// nack waits for a rejection that no earlier call has seen and returns it.
+// nack waits for a rejection and returns the last one.
 func (c *controlPlane) nack(t *testing.T) xdstest.Record {
 	t.Helper()
 	var found xdstest.Record

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -20,15 +19,7 @@ func TestMetricsBesideTheScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer story.Close()
-	var free [2]string
-	for i := range free {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		free[i] = l.Addr().String()
-		l.Close()
-	}
+	free := [2]string{freeAddr(t), freeAddr(t)}
 	p := newPane(t, 100, 30, "run", "--listen", free[0], "--upstream", story.Addr(), "--admin", free[1])
 	p.shows("[1 Clients]")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -236,11 +236,7 @@ func TestShadowSkips(t *testing.T) {
 func TestShadowTrouble(t *testing.T) {
 	t.Parallel()
 	w := newShadowWorld(t, 1, xdstest.Options{}, xdstest.Options{})
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
+	closed := freeAddr(t)
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -250,8 +246,8 @@ func TestShadowTrouble(t *testing.T) {
 		addr, want string
 		args       []string
 	}{
-		{closed.Addr().String(), "connection refused", nil},
-		{closed.Addr().String(), "connection refused", []string{"--upstream-authority", "through.a.proxy"}},
+		{closed, "connection refused", nil},
+		{closed, "connection refused", []string{"--upstream-authority", "through.a.proxy"}},
 		{hangs.Addr().String(), "it hangs", nil},
 		{mute(t, nil), "it hangs", nil},
 		{mute(t, status.Error(codes.Unimplemented, "unknown method")), "it does not speak", nil},

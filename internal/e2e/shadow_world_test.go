@@ -158,7 +158,7 @@ const shadowPer = 5 // clients of a variant, in tests that need no crowd
 
 func shadowPlane(t *testing.T, o xdstest.Options) *xdstest.ControlPlane {
 	t.Helper()
-	o.Listen, o.OwnVersions = "127.0.0.1:0", true
+	o.Listen, o.OwnVersions = freeAddr(t), true
 	c, err := xdstest.StartControlPlane(o)
 	if err != nil {
 		t.Fatal(err)

@@ -43,13 +43,7 @@ func (p *proxy) said(t *testing.T) string {
 
 func TestRefusedUpstream(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := l.Addr().String()
-	l.Close()
-	p := startProxy(t, nobody)
+	p := startProxy(t, freeAddr(t))
 	// The reset may come before the client has noticed that it is connected.
 	conn, err := net.Dial("tcp", p.addr)
 	if err == nil {

@@ -181,16 +181,15 @@ func openShell(t *testing.T) *typist {
 	return s
 }
 
-// freePort is one that nobody listens on.
+// freePort is one that nobody listens on, and none that a page has.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		_, port, _ := net.SplitHostPort(freeAddr(t))
+		if !ports.MatchString(port) {
+			return port
+		}
 	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }
 
 // do types a text and returns what is printed, and the exit code.
