@@ -32,7 +32,7 @@ func (r *release) archive(p platform) error {
 	if err := t.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(r.artefact(dir+".tar.gz"), zipped(b.Bytes()), 0o644)
+	return r.keep(dir+".tar.gz", zipped(b.Bytes()))
 }
 
 func modeOf(name string) int64 {
@@ -69,5 +69,5 @@ func (r *release) writeZip(dir string, files []file) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(r.artefact(dir+".zip"), b.Bytes(), 0o644)
+	return r.keep(dir+".zip", b.Bytes())
 }

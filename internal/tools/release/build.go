@@ -46,6 +46,14 @@ func (r *release) binary(p platform) string { return filepath.Join(r.work, p.Str
 // artefact is the path of a file of the release.
 func (r *release) artefact(name string) string { return filepath.Join(r.out, name) }
 
+// keep writes what people install from, if it is as small as is promised.
+func (r *release) keep(name string, body []byte) error {
+	if len(body) > maxPackage {
+		return fmt.Errorf("%s has %.1f MB, and at most %.0f are promised", name, float64(len(body))/1e6, maxPackage/1e6)
+	}
+	return os.WriteFile(r.artefact(name), body, 0o644)
+}
+
 // checkout clones the last commit, and tags it in the clone alone. go build then
 // stamps version, commit and date by itself, and a file that is not committed
 // cannot be in a release.
@@ -106,6 +114,12 @@ func (r *release) build(ctx context.Context, p platform) error {
 	program, err := os.ReadFile(r.binary(p))
 	if err != nil {
 		return err
+	}
+	if len(program) > maxBinary {
+		return fmt.Errorf("the program for %s has %.1f MB, and at most %.0f are promised: does something use text/template again", p, float64(len(program))/1e6, maxBinary/1e6)
+	}
+	if bytes.Contains(program, []byte("(*Cluster).ValidateAll")) {
+		return fmt.Errorf("the program for %s has the generated code of all constraints, 14 MB: what asks for Validate by an interface", p)
 	}
 	for _, path := range []string{r.work, runtime.GOROOT()} {
 		if bytes.Contains(program, []byte(path+"/")) {

@@ -20,8 +20,8 @@ import (
 
 // What a release promises of its size, in bytes.
 const (
-	maxBinary  = 70e6 // of linux/amd64, stripped
-	maxPackage = 20e6 // deb and rpm
+	maxBinary  = 70e6 // the program, stripped
+	maxPackage = 20e6 // tar.gz, zip, deb and rpm
 )
 
 var errUsage = errors.New("usage")
@@ -112,7 +112,7 @@ func (r *release) make(ctx context.Context, repo string) error {
 	if err := r.sums(); err != nil {
 		return err
 	}
-	return r.sizes()
+	return r.list()
 }
 
 // emptied makes a directory, or empties one that an earlier release made. What is

@@ -58,11 +58,7 @@ func (r *release) pack(p platform, format string) error {
 	if err := packager.Package(info, &b); err != nil {
 		return fmt.Errorf("%s for %s: %w", format, p, err)
 	}
-	name := packager.ConventionalFileName(info)
-	if size := b.Len(); size > maxPackage {
-		return fmt.Errorf("%s has %.1f MB, and at most %.0f are promised", name, float64(size)/1e6, maxPackage/1e6)
-	}
-	return os.WriteFile(r.artefact(name), b.Bytes(), 0o644)
+	return r.keep(packager.ConventionalFileName(info), b.Bytes())
 }
 
 // contents puts what a package has into dir, and says where it is to go.

@@ -161,3 +161,18 @@ func TestFormula(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// What is above the promised size is not written, and does not stand there half.
+func TestTooLarge(t *testing.T) {
+	r := &release{out: t.TempDir()}
+	if err := r.keep("small.tar.gz", make([]byte, maxPackage)); err != nil {
+		t.Error(err)
+	}
+	err := r.keep("large.tar.gz", make([]byte, maxPackage+1))
+	if err == nil || !strings.Contains(err.Error(), "large.tar.gz has 20.0 MB, and at most 20 are promised") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(r.artefact("large.tar.gz")); err == nil {
+		t.Error("it was written")
+	}
+}
