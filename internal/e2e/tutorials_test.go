@@ -142,10 +142,14 @@ func openShell(t *testing.T) *typist {
 		t.Fatal(err)
 	}
 	// Several Envoys on one machine must not share memory.
-	script := "#!/bin/sh\ncase \" $* \" in *' --disable-hot-restart '*) ;; *) set -- --disable-hot-restart \"$@\" ;; esac\n" +
-		"exec '" + envoyPath(t) + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(bin, "envoy"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
+	for name, path := range map[string]string{
+		"envoy": envoyPath(t), "envoy-1.40": envoyPath(t), "envoy-1.38": tool(t, "envoys", "1.38.3", "envoy", "_bin", "envoy"),
+	} {
+		script := "#!/bin/sh\ncase \" $* \" in *' --disable-hot-restart '*) ;; *) set -- --disable-hot-restart \"$@\" ;; esac\n" +
+			"exec '" + path + "' \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := &typist{dir: dir, file: filepath.Join(bin, "typed"), there: map[string]string{}, back: map[string]string{}}
 	s.cmd = exec.Command("bash", "--norc", "--noprofile")
@@ -205,6 +209,8 @@ func (s *typist) do(t *testing.T, text string) (string, string) {
 	if err := os.WriteFile(s.file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// What waits for something that never comes is ended, so that the page is named.
+	defer time.AfterFunc(2*patience, func() { _ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }).Stop()
 	const mark = "\x01done"
 	if _, err := fmt.Fprintf(s.in, "source '%s' </dev/null; printf '\\n\\001done %%d\\n' $?\n", s.file); err != nil {
 		t.Fatalf("the shell is gone: %v", err)
