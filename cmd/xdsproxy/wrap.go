@@ -94,6 +94,8 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 // wrap runs the command of a plan behind the proxy. It ends when the command
 // does, whatever ctx says: signals are the command's to heed.
 func (a *cli) wrap(ctx context.Context, plan *wrap.Plan, path string) error {
+	child := plan.Command()
+	defer child.Stop()
 	servers, err := plan.Servers()
 	if err != nil {
 		return err
@@ -117,8 +119,6 @@ func (a *cli) wrap(ctx context.Context, plan *wrap.Plan, path string) error {
 	if err != nil {
 		return err
 	}
-	child := plan.Command()
-	defer child.Stop()
 	if err := child.Start(); err != nil {
 		s.Discard()
 		return err

@@ -15,7 +15,8 @@ import (
 // Command is a command that runs in our place: on our terminal, with our standard
 // streams, and with the signals that were meant for it.
 type Command struct {
-	cmd     *exec.Cmd
+	plan    *Plan
+	cmd     *exec.Cmd // from Start on
 	signals chan os.Signal
 	over    chan struct{} // closed by stop
 	watcher sync.WaitGroup
@@ -29,24 +30,9 @@ type Command struct {
 // or a shell that put it into the background. The program itself may catch them.
 var ignoredAtStart = slices.DeleteFunc(passedSignals(), func(s os.Signal) bool { return !signal.Ignored(s) })
 
-// Command is the command of a plan, once its bootstrap has been written.
-func (p *Plan) Command() *Command { return newCommand(p.argv, p.env, p.con) }
-
-func newCommand(argv, env []string, con *console.Console) *Command {
-	c := &Command{
-		cmd:     exec.Command(argv[0], argv[1:]...),
-		signals: make(chan os.Signal, 16), over: make(chan struct{}),
-	}
-	c.cmd.Env = env
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = con.Stdin, con.Stdout, con.Stderr
-	if p, wrapped := con.Stdout.(console.Pipe); wrapped {
-		c.cmd.Stdout = p.W
-	}
-	return c
-}
-
-// Start runs the command. From here on signals are passed on.
-func (c *Command) Start() error {
+// Command is the command of a plan. From here on signals are kept for it.
+func (p *Plan) Command() *Command {
+	c := &Command{plan: p, signals: make(chan os.Signal, 16), over: make(chan struct{})}
 	// What is ignored here would be ignored there as well; what is caught is not.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	for _, s := range passedSignals() {
@@ -55,6 +41,22 @@ func (c *Command) Start() error {
 		} else {
 			signal.Notify(c.signals, s)
 		}
+	}
+	return c
+}
+
+// Start runs the command, once its bootstrap has been written. Signals that come
+// from now on are passed on. Where one has asked the program to end before, the
+// command is not started: nobody would ask again.
+func (c *Command) Start() error {
+	if err := c.plan.con.Ctx.Err(); err != nil {
+		return err
+	}
+	c.cmd = exec.Command(c.plan.argv[0], c.plan.argv[1:]...)
+	c.cmd.Env = c.plan.env
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = c.plan.con.Stdin, c.plan.con.Stdout, c.plan.con.Stderr
+	if p, wrapped := c.plan.con.Stdout.(console.Pipe); wrapped {
+		c.cmd.Stdout = p.W
 	}
 	if err := c.cmd.Start(); err != nil {
 		return console.NotRunnable(c.cmd.Path, err)

@@ -3,8 +3,12 @@
 package wrap
 
 import (
+	"context"
+	"errors"
 	"io"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -12,11 +16,35 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
+func commandOf(t *testing.T, ctx context.Context, script string) *Command {
+	c := (&Plan{argv: []string{"sh", "-c", script}, con: &console.Console{Ctx: ctx, Stdout: io.Discard, Stderr: io.Discard}}).Command()
+	t.Cleanup(func() { signal.Stop(c.signals) })
+	return c
+}
+
+// A signal that comes while the proxy is being put together is not lost: before, the
+// command ran on for ever after it.
+func TestSignalBeforeTheCommandStarts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ran")
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	c := commandOf(t, ctx, ": >'"+file+"'")
+	if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if err := c.Start(); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v; want no start", err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the command has run")
+	}
+}
+
 // From the end of the command to that of the program, no signal may take the
 // place of the command's exit code. A signal that is not caught ends the tests.
 func TestSignalsStayCaughtToTheEnd(t *testing.T) {
-	c := newCommand([]string{"sh", "-c", "exit 5"}, nil, &console.Console{Stdout: io.Discard, Stderr: io.Discard})
-	t.Cleanup(func() { signal.Stop(c.signals) })
+	c := commandOf(t, t.Context(), "exit 5")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
