@@ -118,8 +118,8 @@ func TestReadmeCommands(t *testing.T) {
 			out, code := s.do(t, "rm -f log\n"+setting+c+" >log 2>&1 & p=$!\n"+
 				"until "+wait+" 2>/dev/null; do kill -0 $p || break; sleep 0.2; done\n"+
 				wait+"; seen=$?; kill $p; wait $p; code=$?; cat log; [ $seen = 0 ] && (exit $code)")
-			if strings.Contains(c, "wrap") && code == "143" || c == "xdsproxy demo" && code == "130" {
-				code = "0" // the code of the command, which the signal ended; interrupted
+			if c == "xdsproxy demo" && code == "130" {
+				code = "0" // interrupted
 			}
 			if code != "0" {
 				t.Errorf("%s\nexit code %s\n%s", c, code, out)
