@@ -5,8 +5,9 @@
 //
 //	import _ "github.com/xdsproxy/xdsproxy/decode/types"
 //
-// It adds 26 MB to a stripped binary and 9 ms to its start, so only programs
-// that show whole messages import it, and few test binaries do.
+// It adds 13 MB to a stripped binary, 26 MB if the program asks messages by an
+// interface to validate themselves, and 9 ms to its start. So only programs that
+// show whole messages import it, and few test binaries do.
 package types
 
 //go:generate go run ./gen -o registry.go

@@ -1,10 +1,7 @@
 package types
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
-	"io"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -13,19 +10,16 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// old is a FileDescriptorSet of Envoy's API before version 3, compressed.
+// old is a FileDescriptorSet of Envoy's API before version 3. It is not compressed,
+// since every command would unpack it at its start.
 //
-//go:embed v2.fds.gz
+//go:embed v2.fds
 var old []byte
 
 // Registered are descriptors whose parts are parsed when they are first asked for,
 // as those of generated code are. What is wrong here is wrong in what was built.
 func init() {
-	z, err := gzip.NewReader(bytes.NewReader(old))
-	must(err)
-	set, err := io.ReadAll(z)
-	must(err)
-	for len(set) > 0 { // field 1 of the set is a file
+	for set := old; len(set) > 0; { // field 1 of the set is a file
 		_, _, tag := protowire.ConsumeTag(set)
 		file, n := protowire.ConsumeBytes(set[max(tag, 0):])
 		if tag < 0 || n < 0 {

@@ -27,7 +27,7 @@ var modules = []string{
 func main() {
 	log.SetFlags(0)
 	list := flag.String("o", "registry.go", "the `file` to write the imports to")
-	set := flag.String("old", "v2.fds.gz", "the `file` to write the descriptors of version 2 to")
+	set := flag.String("old", "v2.fds", "the `file` to write the descriptors of version 2 to")
 	flag.Parse()
 	src, old, err := generate()
 	if err == nil {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,12 +77,5 @@ func describe(packages []string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the descriptors: %w: %s", err, said.String())
 	}
-	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	_, err = z.Write(set)
-	err = errors.Join(err, z.Close())
-	return packed.Bytes(), err
+	return set, nil
 }
