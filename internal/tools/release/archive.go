@@ -7,39 +7,48 @@ import (
 	"compress/flate"
 	"io"
 	"os"
-	"strings"
 	"time"
 )
 
-// archive writes a zip for Windows, and a tar.gz for everybody else.
-func (r *release) archive(p platform) error {
-	program, err := os.ReadFile(r.binary(p))
+// archives writes those of both programs: a zip for Windows, and a tar.gz for
+// everybody else. Krew unpacks that of the plugin into a directory of its own, and
+// finds by its name the one for a platform: there is neither in it.
+func (r *release) archives(p platform) error {
+	dir := "xdsproxy_" + r.number() + "_" + p.String()
+	if err := r.archive(p, proxy, dir, dir+"/", r.tree); err != nil {
+		return err
+	}
+	return r.archive(p, plugin, pluginArchive(p), "", []file{{"LICENSE", r.body("LICENSE")}, {"LICENSES.txt", r.pluginLicenses}})
+}
+
+// archive writes a program, and what lies beside it, with a prefix before each name.
+func (r *release) archive(p platform, program, name, prefix string, beside []file) error {
+	body, err := os.ReadFile(r.binary(p, program))
 	if err != nil {
 		return err
 	}
-	dir := "xdsproxy_" + r.number() + "_" + p.String()
-	files := append([]file{{p.executable(), program}}, r.tree...)
+	executable := p.executable(program)
+	files := append([]file{{executable, body}}, beside...)
+	mode := func(f file) int64 {
+		if f.name == executable {
+			return 0o755
+		}
+		return 0o644
+	}
 	if p.os == "windows" {
-		return r.writeZip(dir, files)
+		return r.writeZip(name+".zip", prefix, files, mode)
 	}
 	var b bytes.Buffer
 	t := tar.NewWriter(&b)
 	for _, f := range files {
-		if err := addFile(t, dir+"/"+f.name, f.body, modeOf(f.name), r.date); err != nil {
+		if err := addFile(t, prefix+f.name, f.body, mode(f), r.date); err != nil {
 			return err
 		}
 	}
 	if err := t.Close(); err != nil {
 		return err
 	}
-	return r.keep(dir+".tar.gz", zipped(b.Bytes()))
-}
-
-func modeOf(name string) int64 {
-	if strings.HasPrefix(name, "xdsproxy") {
-		return 0o755
-	}
-	return 0o644
+	return r.keep(name+".tar.gz", zipped(b.Bytes()))
 }
 
 // addFile appends a file of root.
@@ -51,13 +60,13 @@ func addFile(t *tar.Writer, name string, body []byte, mode int64, when time.Time
 	return err
 }
 
-func (r *release) writeZip(dir string, files []file) error {
+func (r *release) writeZip(name, prefix string, files []file, mode func(file) int64) error {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
 	for _, f := range files {
-		h := &zip.FileHeader{Name: dir + "/" + f.name, Method: zip.Deflate, Modified: r.date}
-		h.SetMode(os.FileMode(modeOf(f.name)))
+		h := &zip.FileHeader{Name: prefix + f.name, Method: zip.Deflate, Modified: r.date}
+		h.SetMode(os.FileMode(mode(f)))
 		w, err := z.CreateHeader(h)
 		if err != nil {
 			return err
@@ -69,5 +78,5 @@ func (r *release) writeZip(dir string, files []file) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	return r.keep(dir+".zip", b.Bytes())
+	return r.keep(name, b.Bytes())
 }

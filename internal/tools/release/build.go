@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,12 +19,31 @@ type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "_" + p.arch }
 
-// executable is the name of the program there.
-func (p platform) executable() string {
+// The programs that are released: the proxy, and the plugin of kubectl.
+const (
+	proxy  = "xdsproxy"
+	plugin = "kubectl-xds"
+)
+
+// all are the platforms that are released.
+var all = []platform{
+	{"linux", "amd64"},
+	{"linux", "arm64"},
+	{"darwin", "amd64"},
+	{"darwin", "arm64"},
+	{"windows", "amd64"},
+	{"windows", "arm64"},
+}
+
+// pluginArchive is the name of its archive, without tar.gz or zip.
+func pluginArchive(p platform) string { return plugin + "_" + p.String() }
+
+// executable is the name of a program there.
+func (p platform) executable(program string) string {
 	if p.os == "windows" {
-		return "xdsproxy.exe"
+		return program + ".exe"
 	}
-	return "xdsproxy"
+	return program
 }
 
 // A release is made in work, of a clone of the commit.
@@ -34,14 +54,18 @@ type release struct {
 	work      string    // for this run alone
 	source    string    // the clone, in work
 	date      time.Time // of the commit; every time in every file is this one
-	tree      []file    // what lies beside the program, by the name in a tar.gz
+	tree      []file    // what lies beside the proxy, by the name in a tar.gz
+	// pluginLicenses are the licenses of what is in the plugin.
+	pluginLicenses []byte
 }
 
 // number is the version without its v.
 func (r *release) number() string { return strings.TrimPrefix(r.version, "v") }
 
-// binary is where the program for a platform lies.
-func (r *release) binary(p platform) string { return filepath.Join(r.work, p.String(), p.executable()) }
+// binary is where a program for a platform lies.
+func (r *release) binary(p platform, program string) string {
+	return filepath.Join(r.work, p.String(), p.executable(program))
+}
 
 // artefact is the path of a file of the release.
 func (r *release) artefact(name string) string { return filepath.Join(r.out, name) }
@@ -97,47 +121,58 @@ func (r *release) environment(p platform) []string {
 	}
 }
 
+// build builds both programs for a platform.
 func (r *release) build(ctx context.Context, p platform) error {
 	// Without grpcnotrace gRPC has html/template, which asks for methods by name:
 	// the linker then keeps all methods of all types.
 	if _, err := command(ctx, r.source, r.environment(p), "go", "build", "-trimpath", "-buildvcs=true", "-tags", "grpcnotrace",
-		"-ldflags", "-s -w -buildid=", "-o", r.binary(p), "./cmd/xdsproxy"); err != nil {
+		"-ldflags", "-s -w -buildid=", "-o", filepath.Join(r.work, p.String())+string(filepath.Separator), "./cmd/"+proxy, "./cmd/"+plugin); err != nil {
 		return err
 	}
-	info, err := buildinfo.ReadFile(r.binary(p))
-	if err != nil {
-		return err
-	}
-	if info.Main.Version != r.version {
-		return fmt.Errorf("the program for %s says that it is %s", p, info.Main.Version)
-	}
-	program, err := os.ReadFile(r.binary(p))
-	if err != nil {
-		return err
-	}
-	if len(program) > maxBinary {
-		return fmt.Errorf("the program for %s has %.1f MB, and at most %.0f are promised: does something use text/template again", p, float64(len(program))/1e6, maxBinary/1e6)
-	}
-	if bytes.Contains(program, []byte("(*Cluster).ValidateAll")) {
-		return fmt.Errorf("the program for %s has the generated code of all constraints, 14 MB: what asks for Validate by an interface", p)
-	}
-	for _, path := range []string{r.work, runtime.GOROOT()} {
-		if bytes.Contains(program, []byte(path+"/")) {
-			return fmt.Errorf("the program for %s has a path of this machine in it: %s", p, path)
+	for _, program := range []string{proxy, plugin} {
+		if err := r.built(r.binary(p, program)); err != nil {
+			return fmt.Errorf("%s for %s: %w", program, p, err)
 		}
 	}
 	return nil
 }
 
-// own is a program that runs here: for pages of completion.
+// built is an error if a program is not of this release, or tells of this machine.
+func (r *release) built(path string) error {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if info.Main.Version != r.version {
+		return fmt.Errorf("it says that it is %s", info.Main.Version)
+	}
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if len(body) > maxBinary {
+		return fmt.Errorf("it has %.1f MB, and at most %.0f are promised: does something use text/template again", float64(len(body))/1e6, maxBinary/1e6)
+	}
+	if bytes.Contains(body, []byte("(*Cluster).ValidateAll")) {
+		return errors.New("it has the generated code of all constraints, 14 MB: what asks for Validate by an interface")
+	}
+	for _, place := range []string{r.work, runtime.GOROOT()} {
+		if bytes.Contains(body, []byte(place+"/")) {
+			return fmt.Errorf("it has a path of this machine in it: %s", place)
+		}
+	}
+	return nil
+}
+
+// own is a proxy that runs here: for pages of completion.
 func (r *release) own(ctx context.Context) (string, error) {
 	here := platform{runtime.GOOS, runtime.GOARCH}
 	for _, p := range r.platforms {
 		if p == here {
-			return r.binary(p), nil
+			return r.binary(p, proxy), nil
 		}
 	}
-	return r.binary(here), r.build(ctx, here)
+	return r.binary(here, proxy), r.build(ctx, here)
 }
 
 // command runs a program, and says what it said if it fails.

@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
 const sumsName = "SHA256SUMS"
 
-// sums writes what sha256sum -c reads. A formula is not of it: it is put
-// elsewhere, and has sums of its own.
+// sums writes what sha256sum -c reads.
 func (r *release) sums() error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {
@@ -36,27 +36,52 @@ func sumOf(path string) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256(body)), err
 }
 
-// formula writes the one for Homebrew, if everything that it names was made.
+// formula writes the one for Homebrew.
 func (r *release) formula() error {
-	text, err := os.ReadFile(filepath.Join(r.source, "packaging/homebrew/xdsproxy.rb"))
+	return r.filled("packaging/homebrew/xdsproxy.rb", "xdsproxy.rb", func(p platform) string {
+		return "xdsproxy_" + r.number() + "_" + p.String() + ".tar.gz"
+	})
+}
+
+// krew writes the manifest of the plugin for krew, which wants xds.yaml in its index.
+func (r *release) krew() error {
+	return r.filled("deploy/krew/xds.yaml", "xds.yaml", func(p platform) string {
+		if p.os == "windows" {
+			return pluginArchive(p) + ".zip"
+		}
+		return pluginArchive(p) + ".tar.gz"
+	})
+}
+
+// filled writes a file of the source whose places for the version and for sums of
+// archives, such as @LINUX_AMD64@, are filled. Of archives that were not asked for
+// it can name no sums: then it is not written.
+func (r *release) filled(from, to string, archive func(platform) string) error {
+	body, err := os.ReadFile(filepath.Join(r.source, from))
 	if err != nil {
 		return err
 	}
-	filled := strings.ReplaceAll(string(text), "@VERSION@", r.number())
-	for _, p := range []platform{{"darwin", "amd64"}, {"darwin", "arm64"}, {"linux", "amd64"}, {"linux", "arm64"}} {
-		sum, err := sumOf(r.artefact("xdsproxy_" + r.number() + "_" + p.String() + ".tar.gz"))
+	text := strings.ReplaceAll(string(body), "@VERSION@", r.number())
+	for _, p := range all {
+		place := "@" + strings.ToUpper(p.String()) + "@"
+		if !strings.Contains(text, place) {
+			continue
+		}
+		sum, err := sumOf(r.artefact(archive(p)))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		filled = strings.ReplaceAll(filled, "@"+strings.ToUpper(p.String())+"@", sum)
+		text = strings.ReplaceAll(text, place, sum)
 	}
-	if strings.Contains(filled, "@") {
-		return errors.New("packaging/homebrew/xdsproxy.rb has a place that nothing fills")
+	if place := unfilled.FindString(text); place != "" {
+		return fmt.Errorf("%s has a place that nothing fills: %s", from, place)
 	}
-	return os.WriteFile(r.artefact("xdsproxy.rb"), []byte(filled), 0o644)
+	return os.WriteFile(r.artefact(to), []byte(text), 0o644)
 }
+
+var unfilled = regexp.MustCompile("@[A-Z0-9_]+@")
 
 // list prints what was made, and how large it is.
 func (r *release) list() error {
@@ -72,7 +97,7 @@ func (r *release) list() error {
 		fmt.Printf("%11d  %s\n", info.Size(), e.Name())
 	}
 	for _, p := range r.platforms {
-		info, err := os.Stat(r.binary(p))
+		info, err := os.Stat(r.binary(p, proxy))
 		if err != nil {
 			return err
 		}

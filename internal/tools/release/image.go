@@ -45,7 +45,7 @@ func (r *release) image() error {
 			continue
 		}
 		some = true
-		program, err := os.ReadFile(r.binary(p))
+		program, err := os.ReadFile(r.binary(p, proxy))
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) error {
 	version := flags.String("version", "", "version of the release, such as v1.2.3 or v1.2.3-rc.1")
 	repo := flags.String("repo", "../../..", "the repository; its last commit is released")
 	out := flags.String("out", "../../../dist", "directory for the files; it is emptied first")
-	platforms := flags.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64", "which platforms")
+	platforms := flags.String("platforms", "", "some of the platforms, such as linux/amd64,darwin/arm64; all without it")
 	if err := flags.Parse(args); err != nil {
 		return errUsage
 	}
@@ -52,13 +52,16 @@ func run(ctx context.Context, args []string) error {
 		// something else.
 		return fmt.Errorf("%q is no version of this module: give -version v1.2.3 or v1.2.3-rc.1", *version)
 	}
-	r := &release{version: *version, out: *out}
-	for p := range strings.SplitSeq(*platforms, ",") {
-		goos, arch, ok := strings.Cut(p, "/")
-		if !ok || !slices.Contains([]string{"linux", "darwin", "windows"}, goos) || !slices.Contains([]string{"amd64", "arm64"}, arch) {
-			return fmt.Errorf("%q is no platform that is released", p)
+	r := &release{version: *version, out: *out, platforms: all}
+	if *platforms != "" {
+		r.platforms = nil
+		for name := range strings.SplitSeq(*platforms, ",") {
+			i := slices.IndexFunc(all, func(p platform) bool { return p.os+"/"+p.arch == name })
+			if i < 0 {
+				return fmt.Errorf("%q is no platform that is released", name)
+			}
+			r.platforms = append(r.platforms, all[i])
 		}
-		r.platforms = append(r.platforms, platform{goos, arch})
 	}
 	var err error
 	if r.out, err = filepath.Abs(r.out); err != nil {
@@ -88,11 +91,13 @@ func (r *release) make(ctx context.Context, repo string) error {
 		return err
 	}
 	for _, p := range r.platforms {
-		if err := r.archive(p); err != nil {
+		if err := r.archives(p); err != nil {
 			return err
 		}
-		if err := r.bom(p); err != nil {
-			return err
+		for _, program := range []string{proxy, plugin} {
+			if err := r.bom(p, program); err != nil {
+				return err
+			}
 		}
 		if p.os != "linux" {
 			continue
@@ -107,6 +112,9 @@ func (r *release) make(ctx context.Context, repo string) error {
 		return err
 	}
 	if err := r.formula(); err != nil {
+		return err
+	}
+	if err := r.krew(); err != nil {
 		return err
 	}
 	if err := r.sums(); err != nil {

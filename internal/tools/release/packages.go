@@ -75,7 +75,7 @@ func (r *release) contents(p platform, format, dir string) (files.Contents, erro
 		})
 		return os.WriteFile(from, body, 0o644)
 	}
-	program, err := os.ReadFile(r.binary(p))
+	program, err := os.ReadFile(r.binary(p, proxy))
 	if err != nil {
 		return nil, err
 	}

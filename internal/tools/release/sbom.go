@@ -14,17 +14,17 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// bom writes what is in the program for a platform, as the program says itself.
-func (r *release) bom(p platform) error {
-	info, err := buildinfo.ReadFile(r.binary(p))
+// bom writes what is in a program for a platform, as the program says itself.
+func (r *release) bom(p platform, program string) error {
+	info, err := buildinfo.ReadFile(r.binary(p, program))
 	if err != nil {
 		return err
 	}
-	program, err := os.ReadFile(r.binary(p))
+	body, err := os.ReadFile(r.binary(p, program))
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(program)
+	sum := sha256.Sum256(body)
 	sums, err := goSums(filepath.Join(r.source, "go.sum"))
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (r *release) bom(p platform) error {
 		settings[s.Key] = s.Value
 	}
 	main := cdx.Component{
-		BOMRef: purl(info.Main.Path, r.version), Type: cdx.ComponentTypeApplication, Name: "xdsproxy", Version: r.version,
+		BOMRef: purl(info.Main.Path, r.version), Type: cdx.ComponentTypeApplication, Name: program, Version: r.version,
 		PackageURL: purl(info.Main.Path, r.version) + "?goos=" + p.os + "&goarch=" + p.arch,
 		Hashes:     &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum[:])}},
 		Licenses:   &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
@@ -66,7 +66,7 @@ func (r *release) bom(p platform) error {
 	doc.Metadata = &cdx.Metadata{Timestamp: r.date.Format(time.RFC3339), Component: &main}
 	doc.Components = &components
 	doc.Dependencies = &[]cdx.Dependency{{Ref: main.BOMRef, Dependencies: &needs}}
-	f, err := os.Create(r.artefact("xdsproxy_" + r.number() + "_" + p.String() + ".cdx.json"))
+	f, err := os.Create(r.artefact(program + "_" + r.number() + "_" + p.String() + ".cdx.json"))
 	if err != nil {
 		return err
 	}

@@ -34,8 +34,11 @@ func (r *release) collect(ctx context.Context) error {
 		}
 		r.tree = append(r.tree, file{name, body})
 	}
-	licenses, err := r.licenses(ctx)
+	licenses, err := r.licenses(ctx, proxy)
 	if err != nil {
+		return err
+	}
+	if r.pluginLicenses, err = r.licenses(ctx, plugin); err != nil {
 		return err
 	}
 	r.tree = append(r.tree, file{"LICENSES.txt", licenses})
@@ -75,12 +78,12 @@ func (r *release) body(name string) []byte {
 	return nil
 }
 
-// licenses joins the licenses of all modules that are linked on any platform, and
-// Go's own. Those licenses ask for that.
-func (r *release) licenses(ctx context.Context) ([]byte, error) {
+// licenses joins the licenses of all modules that are linked into a program on any
+// platform, and Go's own. Those licenses ask for that.
+func (r *release) licenses(ctx context.Context, program string) ([]byte, error) {
 	linked := map[string]bool{}
 	for _, p := range r.platforms {
-		info, err := buildinfo.ReadFile(r.binary(p))
+		info, err := buildinfo.ReadFile(r.binary(p, program))
 		if err != nil {
 			return nil, err
 		}
@@ -88,10 +91,13 @@ func (r *release) licenses(ctx context.Context) ([]byte, error) {
 			linked[d.Path] = true
 		}
 	}
-	args := append([]string{"list", "-m", "-json=Path,Version,Dir"}, slices.Sorted(maps.Keys(linked))...)
-	out, err := command(ctx, r.source, []string{"GOFLAGS=", "GOWORK=off"}, "go", args...)
-	if err != nil {
-		return nil, err
+	var modules string
+	if len(linked) > 0 { // of no module go list would tell of the one that it is in
+		var err error
+		args := append([]string{"list", "-m", "-json=Path,Version,Dir"}, slices.Sorted(maps.Keys(linked))...)
+		if modules, err = command(ctx, r.source, []string{"GOFLAGS=", "GOWORK=off"}, "go", args...); err != nil {
+			return nil, err
+		}
 	}
 	users := map[string][]string{} // by the text of the license
 	root := runtime.GOROOT()
@@ -101,7 +107,7 @@ func (r *release) licenses(ctx context.Context) ([]byte, error) {
 	if err := addLicenses(users, "Go "+runtime.Version(), root); err != nil {
 		return nil, err
 	}
-	for dec := json.NewDecoder(strings.NewReader(out)); dec.More(); {
+	for dec := json.NewDecoder(strings.NewReader(modules)); dec.More(); {
 		var m struct{ Path, Version, Dir string }
 		if err := dec.Decode(&m); err != nil {
 			return nil, err
@@ -113,7 +119,7 @@ func (r *release) licenses(ctx context.Context) ([]byte, error) {
 	texts := slices.Collect(maps.Keys(users))
 	slices.SortFunc(texts, func(a, b string) int { return strings.Compare(users[a][0]+a, users[b][0]+b) })
 	var b bytes.Buffer
-	b.WriteString("xdsproxy has these in it. Each stands above its license.\n")
+	b.WriteString(program + " has these in it. Each stands above its license.\n")
 	for _, text := range texts {
 		fmt.Fprintf(&b, "\n%s\n\n%s\n\n%s\n", strings.Repeat("=", 78), strings.Join(users[text], "\n"), strings.TrimSpace(text))
 	}
