@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # debtree.sh DEB NEWER_DEB OCI_TAR: does the package work in a fresh tree of Debian
 # that has neither Go nor anything of ours, and the image on a root that nobody
-# can write? Needs root, debootstrap, curl, python3 and systemd-analyze. No systemd is booted here: the
-# unit is verified and rated, and its ExecStart run by hand as it says.
+# can write? Needs root, debootstrap, curl, python3 and systemd-analyze. No systemd
+# is booted here, as in a container: the unit is verified and rated, and its
+# ExecStart run by hand as it says. booted.sh does the rest.
 set -euo pipefail
 deb=$(realpath "$1") newer=$(realpath "$2") oci=$(realpath "$3")
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
-base=${DEBIAN_TREE:-$here/.tools/debian}
+here=$(dirname "${BASH_SOURCE[0]}")
 
 work=$(mktemp -d)
 tree=$work/debian
@@ -36,14 +36,7 @@ offline() { unshare -n env LC_ALL=C.UTF-8 HOME=/root PATH=/usr/sbin:/usr/bin:/sb
 for tool in debootstrap curl python3 systemd-analyze; do
 	command -v "$tool" >/dev/null || fail "there is no $tool here: apt-get install debootstrap curl python3 systemd"
 done
-if [ ! -x "$base/usr/bin/apt-get" ]; then
-	step 'a fresh tree of Debian 12'
-	rm -rf "$base" "$base.part"
-	mkdir -p "$(dirname "$base")"
-	debootstrap --variant=minbase --include=man-db,bash-completion,ca-certificates bookworm "$base.part" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$work/debootstrap.log" 2>&1 ||
-		{ tail -5 "$work/debootstrap.log"; fail 'debootstrap failed'; }
-	mv "$base.part" "$base"
-fi
+base=$("$here/debian.sh")
 cp -a "$base" "$tree"
 mount -t proc proc "$tree/proc"
 cp "$deb" "$tree/root/xdsproxy.deb"

@@ -12,8 +12,10 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/semver"
 )
@@ -90,25 +92,17 @@ func (r *release) make(ctx context.Context, repo string) error {
 	if err := r.collect(ctx); err != nil {
 		return err
 	}
+	jobs := []func() error{r.image}
 	for _, p := range r.platforms {
-		if err := r.archives(p); err != nil {
-			return err
+		if p.os == "linux" {
+			jobs = append(jobs, func() error { return r.pack(p, "deb") }, func() error { return r.pack(p, "rpm") })
 		}
+		jobs = append(jobs, func() error { return r.archives(p) })
 		for _, program := range []string{proxy, plugin} {
-			if err := r.bom(p, program); err != nil {
-				return err
-			}
-		}
-		if p.os != "linux" {
-			continue
-		}
-		for _, format := range []string{"deb", "rpm"} {
-			if err := r.pack(p, format); err != nil {
-				return err
-			}
+			jobs = append(jobs, func() error { return r.bom(p, program) })
 		}
 	}
-	if err := r.image(); err != nil {
+	if err := together(jobs); err != nil {
 		return err
 	}
 	if err := r.formula(); err != nil {
@@ -121,6 +115,23 @@ func (r *release) make(ctx context.Context, repo string) error {
 		return err
 	}
 	return r.list()
+}
+
+// together does what does not need each other, as many at a time as there are
+// processors: to compress takes longer than to compile.
+func together(jobs []func() error) error {
+	errs := make([]error, len(jobs))
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for i, job := range jobs {
+		all.Go(func() {
+			free <- struct{}{}
+			errs[i] = job()
+			<-free
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // emptied makes a directory, or empties one that an earlier release made. What is
