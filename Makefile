@@ -136,20 +136,25 @@ release: ## make the files of a release of the last commit in dist/; VERSION=v1.
 	@test -n "$(VERSION)" || { echo 'name the version: make release VERSION=v1.2.3' >&2; exit 2; }
 	$(GO) run -C $(RELEASE) . -version "$(VERSION)" -repo "$(CURDIR)" -out "$(CURDIR)/dist"
 
-release-twice: ## are two builds of the last commit equal?
-	$(RELEASE)/twice.sh
+release-twice: ## are two builds of the last commit equal? PLATFORMS=all or one, linux/amd64
+	$(RELEASE)/twice.sh $(PLATFORMS)
 
-# On Linux, as root, with debootstrap.
-release-try: ## do the package and the image work in a fresh Debian?
+# On Linux, as root, with debootstrap and systemd-nspawn.
+release-try: ## do the packages and the image work in a fresh Debian?
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
 	for v in 0.0.1 0.0.2; do $(GO) run -C $(RELEASE) . -version v$$v -repo "$(CURDIR)" -out "$$dir/$$v" -platforms linux/$$($(GO) env GOARCH) >/dev/null; done; \
-	$(RELEASE)/debtree.sh "$$dir"/0.0.1/*.deb "$$dir"/0.0.2/*.deb "$$dir"/0.0.1/*_oci.tar
+	$(RELEASE)/debtree.sh "$$dir"/0.0.1/*.deb "$$dir"/0.0.2/*.deb "$$dir"/0.0.1/*_oci.tar; \
+	$(RELEASE)/booted.sh "$$dir"/0.0.1/*.deb "$$dir"/0.0.2/*.deb "$$dir"/0.0.1/*.rpm "$$dir"/0.0.2/*.rpm
 
-# go vet type-checks tests, too. That they link is told by a few.
+# go vet type-checks tests, too. That they link is told by a few. One architecture of
+# each is enough, since no file is for one alone; with the flags of releases, whose
+# packages are then compiled already.
+FOREIGN = -trimpath -tags grpcnotrace
 vet-os: ## do the program and its tests compile for Windows and macOS?
-	@set -e; for os in windows darwin; do \
-		echo "go vet for $$os"; GOOS=$$os $(GO) vet ./...; \
-		for p in ./cmd/xdsproxy ./proxy ./recorder ./internal/wrap ./internal/app; do GOOS=$$os CGO_ENABLED=0 $(GO) test -c -o /dev/null $$p; done; \
+	@set -e; export CGO_ENABLED=0; for on in windows/amd64 darwin/arm64; do \
+		echo "go vet, and some tests linked, for $$on"; export GOOS=$${on%/*} GOARCH=$${on#*/}; \
+		$(GO) vet $(FOREIGN) ./...; \
+		for p in ./cmd/xdsproxy ./cmd/kubectl-xds ./proxy ./internal/wrap; do $(GO) test -c $(FOREIGN) -ldflags '-s -w' -o /dev/null $$p; done; \
 	done
 
 ci: ## what the build machine runs

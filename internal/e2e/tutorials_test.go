@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -155,7 +154,7 @@ func openShell(t *testing.T) *typist {
 	s.cmd = exec.Command("bash", "--norc", "--noprofile")
 	s.cmd.Dir = dir
 	s.cmd.Env = append(quietEnv(t), "PATH="+bin+":"+os.Getenv("PATH"), "PYTHONPATH="+filepath.Dir(tool(t, "grpc-core", "grpc")))
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(s.cmd)
 	in, stdin, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -172,13 +171,12 @@ func openShell(t *testing.T) *typist {
 	out.Close()
 	s.in, s.out = stdin, bufio.NewReader(stdout)
 	t.Cleanup(func() {
-		group := -s.cmd.Process.Pid
-		_ = syscall.Kill(group, syscall.SIGKILL)
+		killGroup(s.cmd)
 		stdin.Close()
 		_ = s.cmd.Wait()
 		stdout.Close()
 		// What it started writes into the directory as long as it lives.
-		for i := 0; i < 500 && syscall.Kill(group, 0) == nil; i++ {
+		for i := 0; i < 500 && groupLives(s.cmd); i++ {
 			time.Sleep(10 * time.Millisecond)
 		}
 	})

@@ -30,6 +30,7 @@ ready() {
 	printf 'GET /readyz HTTP/1.0\r\nHost: localhost\r\n\r\n' >&3
 	head -1 <&3 | grep -q ' 200 '
 }
+said() { journalctl --no-pager "_PID=$pid" | grep -q "$1"; }
 install_() {
 	case $format in
 	deb) quietly apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confold "./$1.deb" ;;
@@ -65,6 +66,7 @@ is ExecMainStatus 2 && is NRestarts 0 || fail "it ended with $(show ExecMainStat
 systemctl reset-failed xdsproxy
 
 step 'enabled and started, a control plane and clients on its two sides'
+rm -f /tmp/demo.xdsp
 quietly xdsproxy demo --once -w /tmp/demo.xdsp
 sed -i 's|^#upstream:.*|upstream: 127.0.0.1:18001|' "$config"
 quietly systemctl enable --now xdsproxy
@@ -74,12 +76,12 @@ until_ 'the control plane listens' grep -q '^listening' /tmp/server
 quietly xdsproxy replay /tmp/demo.xdsp --as client --target 127.0.0.1:18000
 wait $! || fail "the control plane: $(cat /tmp/server)"
 grep -q 'no difference' /tmp/out || fail "$(cat /tmp/out)"
-until_ 'the journal has a finding' sh -c 'journalctl -u xdsproxy --no-pager | grep -q "warn nack-received"'
+pid=$(show MainPID)
+until_ 'the journal has a finding' said 'warn nack-received'
 quietly xdsproxy check /var/lib/xdsproxy/recordings
 grep -q nack-received /tmp/out || fail "check found something else: $(cat /tmp/out)"
 
 step 'its user, its rights, its filters'
-pid=$(show MainPID)
 grep -q '^CapBnd:[[:space:]]*0*$' "/proc/$pid/status" && grep -q '^CapEff:[[:space:]]*0*$' "/proc/$pid/status" || fail 'it has capabilities'
 grep -q '^NoNewPrivs:[[:space:]]*1$' "/proc/$pid/status" && grep -q '^Seccomp:[[:space:]]*2$' "/proc/$pid/status" || fail 'it has no filter of system calls'
 if grep -q '^Uid:[[:space:]]*0[[:space:]]' "/proc/$pid/status"; then fail 'it is root'; fi
@@ -89,7 +91,7 @@ systemd-analyze security --no-pager --threshold=15 xdsproxy | tail -1 || fail 'e
 
 step 'reload says whether the configuration has changed'
 quietly systemctl reload xdsproxy
-until_ 'a word about the configuration' sh -c "journalctl -u xdsproxy --no-pager | grep -qi 'configuration'"
+until_ 'a word about the configuration' said configuration
 is MainPID "$pid" || fail 'a reload started it anew'
 
 step 'killed, it comes back'

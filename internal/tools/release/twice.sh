@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# twice.sh [PLATFORM,...]: are two builds of the last commit equal, byte by byte?
+# twice.sh [PLATFORM,...|all]: are two builds of the last commit equal, byte by byte,
+# and of all platforms, is what formula and manifest say of the archives true?
 # The second has another directory, another cache of builds, another place for
 # modules, another home, time zone, mask and language: nothing that the first has
 # compiled can be taken for the second.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 platforms=${1:-linux/amd64}
+if [ "$platforms" = all ]; then platforms=; fi
 GO=${GO:-go}
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
@@ -27,4 +29,5 @@ modules=$($GO env GOMODCACHE)
 		"$work/elsewhere/in a deeper/place/release" -version v0.0.1-twice -repo . -out "$work/two" -platforms "$platforms" >/dev/null
 )
 diff -r "$work/one" "$work/two"
+if [ -z "$platforms" ]; then $GO test -count=1 . -dist "$work/two"; fi
 echo "equal: $(ls "$work/one" | wc -l) files, $(cat "$work"/one/* | wc -c) bytes"
