@@ -8,6 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// CanTellVanished says whether a peer that vanishes with data on its way to it is
+// given up in time here.
+const CanTellVanished = true
+
 // pulse is what is known of whether a TCP peer is there. Only the goroutine
 // that looks after connections touches it once the connection is open.
 type pulse struct {

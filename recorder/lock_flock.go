@@ -8,6 +8,10 @@ import (
 	"syscall"
 )
 
+// CanFollow says whether this system tells that a recording is still being written,
+// so that a Reader can wait at its end.
+const CanFollow = true
+
 // lock marks a file as being written, until it is closed or the process dies.
 func lock(f *os.File) error {
 	if err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {

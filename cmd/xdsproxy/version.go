@@ -33,8 +33,11 @@ xdsproxy version -o json`,
 			{"xDS API", v.XDS},
 			{"recording format", fmt.Sprint(v.Format)},
 		}
-		if v.Modified {
+		switch {
+		case v.Modified:
 			rows[1][1] += " (modified)"
+		case v.Anonymous():
+			rows[1][1] = "unknown: it was built without what git knows (-buildvcs=false, or not in a clone)"
 		}
 		return a.console().Pairs(rows)
 	})

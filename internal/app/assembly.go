@@ -100,6 +100,9 @@ func (s *Assembly) start(d Design) (err error) {
 	if s.Proxy, err = proxy.Listen(d.Relay); err != nil {
 		return Unbound(err)
 	}
+	if !proxy.CanTellVanished && d.Relay.Limits.KeepAlive > 0 {
+		s.Logger.Debug("only Linux tells in time of a peer that vanishes with data on its way to it; here the system gives it up, after some 15 minutes")
+	}
 	s.Routes = routesOf(s.Proxy, d.Relay.Pairs)
 	if d.Bound != nil {
 		if err := d.Bound(s.Proxy.Addrs()); err != nil {

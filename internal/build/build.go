@@ -14,7 +14,9 @@ type Facts struct {
 	Schema string `json:"schema"`
 	// Version is that of the module, or "(devel)" for a build of a working
 	// tree.
-	Version  string `json:"version"`
+	Version string `json:"version"`
+	// Commit is not there if nobody told go build: it was asked not to look
+	// (-buildvcs=false), found no git, or built a module that it had fetched.
 	Commit   string `json:"commit,omitempty"`
 	Modified bool   `json:"modified,omitempty"` // the working tree differed from Commit
 	Date     string `json:"date,omitempty"`     // of Commit
@@ -29,11 +31,14 @@ type Facts struct {
 // RecordingFormat is the version of recordings that are written.
 const RecordingFormat = 1
 
+// devel is what Go calls the version of a working tree of which it knows nothing.
+const devel = "(devel)"
+
 const xdsModule = "github.com/envoyproxy/go-control-plane/envoy"
 
 func Read() Facts {
 	v := Facts{
-		Schema: render.Schema, Version: "(devel)", Go: runtime.Version(),
+		Schema: render.Schema, Version: devel, Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, XDS: "unknown", Format: RecordingFormat,
 	}
 	info, ok := debug.ReadBuildInfo()
@@ -61,6 +66,9 @@ func Read() Facts {
 	return v
 }
 
+// Anonymous says that neither version nor commit tells which source this is.
+func (f Facts) Anonymous() bool { return f.Version == devel && f.Commit == "" }
+
 // Name is what a recording says of its writer.
 func Name() string { return "xdsproxy " + Read().Version }
 
@@ -68,7 +76,10 @@ func Name() string { return "xdsproxy " + Read().Version }
 func Line() string {
 	v := Read()
 	line := "xdsproxy " + v.Version
-	if v.Commit != "" {
+	switch {
+	case v.Anonymous():
+		line += " (commit unknown)"
+	case v.Commit != "":
 		line += fmt.Sprintf(" (commit %.12s", v.Commit)
 		if v.Modified {
 			line += ", modified"

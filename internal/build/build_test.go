@@ -3,6 +3,7 @@ package build
 import (
 	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -17,7 +18,10 @@ func TestRead(t *testing.T) {
 	if Name() != "xdsproxy "+f.Version {
 		t.Error(Name())
 	}
-	if line := Line(); !regexp.MustCompile(`^xdsproxy \S+( \(commit [0-9a-f]{12}(, modified)?\))?, go\S+.*, xDS API \S+, recording format 1$`).MatchString(line) {
+	if line := Line(); !regexp.MustCompile(`^xdsproxy \S+( \(commit (unknown|[0-9a-f]{12}(, modified)?)\))?, go\S+.*, xDS API \S+, recording format 1$`).MatchString(line) {
 		t.Error(line)
+	}
+	if said := strings.Contains(Line(), "(commit unknown)"); said != f.Anonymous() {
+		t.Error(Line())
 	}
 }

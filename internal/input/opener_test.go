@@ -313,3 +313,30 @@ func TestPipeTellsNoEnd(t *testing.T) {
 		src.Close()
 	}
 }
+
+// Where nothing tells whether a recording is still being written, one that may be is
+// not followed, and that is said; of one that is complete nothing is to be said.
+func TestUnfollowed(t *testing.T) {
+	whole, err := os.ReadFile(demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	growing := filepath.Join(t.TempDir(), "growing.xdsp")
+	if err := os.WriteFile(growing, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name       string
+		can, wants bool
+	}{{growing, false, true}, {growing, true, false}, {demo, false, false}, {"-", false, false}} {
+		o, _ := opening(t, strings.NewReader(string(whole)))
+		src, err := o.Open(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if src.unfollowed(c.can) != c.wants {
+			t.Errorf("%s, where it can be told: %t", c.name, c.can)
+		}
+		src.Close()
+	}
+}

@@ -52,6 +52,9 @@ func (s *Source) Follow(on bool) {
 	s.following = on
 	if s.remote == nil {
 		s.Reader.Follow(on)
+		if on && s.unfollowed(recorder.CanFollow) {
+			s.tell("%q may still be written, which this system does not tell: what is there is read, and not what comes; for that name the viewer endpoint of the running proxy", s.Name)
+		}
 		return
 	}
 	s.remote.Follow(on)
@@ -59,6 +62,11 @@ func (s *Source) Follow(on bool) {
 	if !on { // what comes meanwhile is not part of it
 		s.remote.Limit(s.Viewer.Info().Facts.LastSeq)
 	}
+}
+
+// unfollowed says that the recording may grow, and that nobody will see it.
+func (s *Source) unfollowed(canFollow bool) bool {
+	return !canFollow && s.tell != nil && s.File && s.far == nil && !s.All().Complete
 }
 
 // Close lets go of it.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // Key is what stands between names and their stand-ins. Whoever has it can
@@ -49,7 +50,7 @@ func LoadKey(path string) (*Key, error) {
 	switch {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is no file")
-	case info.Mode().Perm()&0o077 != 0:
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0: // Windows has no such modes
 		return nil, fmt.Errorf("others may read it, which has mode %04o: it must be 0600", info.Mode().Perm())
 	case info.Size() > maxKeyFile:
 		return nil, errors.New("it is too large for a key file")

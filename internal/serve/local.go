@@ -69,7 +69,9 @@ func ours(dir string) error {
 	switch {
 	case !info.IsDir():
 		return fmt.Errorf("%s is no directory", dir)
-	case known && owner != os.Getuid():
+	case !known:
+		return fmt.Errorf("this system does not tell whether others may look into %s", dir)
+	case owner != os.Getuid():
 		return fmt.Errorf("%s belongs to another user", dir)
 	case info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("%s is open to other users: its mode is %#o, not 0700", dir, info.Mode().Perm())
