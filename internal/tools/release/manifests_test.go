@@ -78,7 +78,9 @@ func TestFormula(t *testing.T) {
 		}
 	}
 	ruby, err := exec.LookPath("ruby")
-	if err != nil {
+	if err != nil && os.Getenv("CI") != "" {
+		t.Fatal("its syntax is not checked: there is no ruby here, and CI is to have one")
+	} else if err != nil {
 		t.Skip("its syntax is not checked: there is no ruby here (apt-get install ruby)")
 	}
 	if out, err := exec.Command(ruby, "-c", filepath.Join(dir, "xdsproxy.rb")).CombinedOutput(); err != nil {
