@@ -21,15 +21,13 @@ import (
 
 var dist = flag.String("dist", "", "a release that was made: check what it tells of its files, in place of one of stand-ins for the programs")
 
-// made is a directory with the archives of a release, its formula and its manifest
-// for krew. The programs in the archives are none, unless -dist names one.
-func made(t *testing.T) string {
-	if *dist != "" {
-		return *dist
-	}
+// standIns is a release in which nothing is built: stand-ins are in the place of the
+// programs.
+func standIns(t *testing.T) *release {
+	t.Helper()
 	r := &release{
 		version: "v1.2.3", platforms: all, source: "../../..", out: t.TempDir(), work: t.TempDir(), date: time.Unix(1e9, 0),
-		tree: []file{{"LICENSE", []byte("l")}}, pluginLicenses: []byte("g"),
+		tree: []file{{"LICENSE", []byte("l")}, {"man/xdsproxy.1", []byte("m")}}, pluginLicenses: []byte("g"),
 	}
 	for _, p := range all {
 		if err := os.Mkdir(filepath.Join(r.work, p.String()), 0o700); err != nil {
@@ -40,6 +38,18 @@ func made(t *testing.T) string {
 				t.Fatal(err)
 			}
 		}
+	}
+	return r
+}
+
+// made is a directory with the archives of a release, its formula and its manifest
+// for krew. The programs in the archives are none, unless -dist names one.
+func made(t *testing.T) string {
+	if *dist != "" {
+		return *dist
+	}
+	r := standIns(t)
+	for _, p := range all {
 		if err := r.archives(p); err != nil {
 			t.Fatal(err)
 		}

@@ -129,7 +129,13 @@ func (r *release) contents(p platform, format, dir string) (files.Contents, erro
 			return nil, err
 		}
 	}
-	if format == "rpm" {
+	if format == "rpm" { // which removes a directory only if it is its own
+		for _, name := range []string{"/etc/xdsproxy", "/usr/share/doc/xdsproxy", "/usr/share/licenses/xdsproxy"} {
+			all = append(all, &files.Content{
+				Destination: name, Type: files.TypeDir,
+				FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: 0o755, MTime: r.date},
+			})
+		}
 		return all, add("/usr/share/licenses/xdsproxy/LICENSE", 0o644, files.TypeRPMLicense, r.body("LICENSE"))
 	}
 	return all, add(doc+"copyright", 0o644, files.TypeFile, []byte(copyright))
