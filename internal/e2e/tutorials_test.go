@@ -208,7 +208,7 @@ func (s *typist) do(t *testing.T, text string) (string, string) {
 		t.Fatal(err)
 	}
 	// What waits for something that never comes is ended, so that the page is named.
-	defer time.AfterFunc(2*patience, func() { _ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }).Stop()
+	defer time.AfterFunc(2*patience, func() { killGroup(s.cmd) }).Stop()
 	const mark = "\x01done"
 	if _, err := fmt.Fprintf(s.in, "source '%s' </dev/null; printf '\\n\\001done %%d\\n' $?\n", s.file); err != nil {
 		t.Fatalf("the shell is gone: %v", err)
