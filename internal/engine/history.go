@@ -45,7 +45,6 @@ type Version struct {
 	// Pushes is how often it was sent in a row, and Last when it was last.
 	Pushes     int
 	Last       session.Seq
-	Recoded    int  // of the pushes: in other bytes that mean the same
 	Heartbeats int  // that prolonged it
 	Uncertain  bool // part of the stream was not seen when it came
 }
@@ -69,7 +68,6 @@ type History struct {
 // holding is the resource as one client has it.
 type holding struct {
 	last *Version
-	raw  rawHash // of its content, as encoded when it came last
 	// The stream that last said something of the resource, and whether it is over:
 	// absence on another one deletes only then.
 	conn session.ConnID
@@ -200,22 +198,16 @@ func (h *History) response(e *session.Entry, c *Change) {
 		}
 	}
 	l.conn, l.on, l.over = e.Conn, e.Stream, false
-	raw := rawHashOf(r)
-	hash := h.hashOf(raw, r, e.Message.Masked)
+	hash := h.hashOf(rawHashOf(r), r, e.Message.Masked)
 	if v := l.last; v != nil && !v.Removed && v.Hash == hash && v.TypeURL == r.TypeURL {
 		v.Pushes++
 		v.Last = e.Seq
 		if v.State == Uncertain {
 			v.State = Sent
 		}
-		if l.raw != raw {
-			v.Recoded++
-			l.raw = raw
-		}
 		h.await(e.Seq, pushed{v, true})
 		return
 	}
-	l.raw = raw
 	v := h.version(e, c, l, key)
 	v.TypeURL, v.Hash, v.Size, v.With = r.TypeURL, hash, len(r.Body), len(m.Resources)-1
 	if r.Version != "" {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,9 @@ func TestLocalSockets(t *testing.T) {
 		t.Fatal(other, err)
 	}
 	defer second.Close()
+	if pid := strconv.Itoa(os.Getpid()); filepath.Base(path) != pid+".sock" || filepath.Base(other) != pid+"-1.sock" {
+		t.Errorf("the sockets of process %s are %s and %s", pid, path, other)
+	}
 	for at, want := range map[string]os.FileMode{path: 0o600 | os.ModeSocket, LocalDir(): 0o700 | os.ModeDir} {
 		if info, err := os.Lstat(at); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v", at, info.Mode(), err)

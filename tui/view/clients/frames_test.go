@@ -24,6 +24,7 @@ func TestFrames(t *testing.T) {
 		got += scr.Ask(v, "")
 		scr.Run(v.Click(scr, 3, 2, false))
 		got += scr.Frame(v, 80, 24)
+		got += scr.Widths(New())
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

@@ -33,6 +33,7 @@ func TestFrames(t *testing.T) {
 		got += scr.Frame(v, 80, 24)
 		scr.Run(v.Click(scr, 3, 1, false))
 		got += scr.Frame(v, 80, 24)
+		got += scr.Widths(New())
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

@@ -26,6 +26,7 @@ func TestFrames(t *testing.T) {
 			got += scr.Play(v, 80, 12, key.Open)
 		}
 		got += scr.Play(v, 80, 12, key.Unfilter, key.Unfilter, key.Unfilter)
+		got += scr.Widths(New())
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

@@ -38,6 +38,7 @@ func TestFrames(t *testing.T) {
 				scr.Run(cmd)
 			}
 		}
+		got += scr.Widths(New(chosenClient{client: scr.Seen().Standing[0].Client}))
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

@@ -20,6 +20,7 @@ func TestFrames(t *testing.T) {
 		got := scr.Play(v, 120, 40, key.Down, key.Down, key.Up, key.Open, key.Only, key.Copy, key.Last, key.First)
 		got += scr.Play(v, 80, 24, key.PageDown)
 		got += scr.Play(v, 40, 12)
+		got += scr.Widths(New())
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

@@ -26,6 +26,7 @@ func TestFrames(t *testing.T) {
 		got += scr.Ask(v, "")
 		scr.Run(v.Click(scr, 3, 2, false))
 		got += scr.Frame(v, 80, 24)
+		got += scr.Widths(New(false))
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

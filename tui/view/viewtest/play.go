@@ -123,6 +123,18 @@ func changed(before, after string) string {
 	return b.String()
 }
 
+// Widths is how a view shows its first rows in rooms from narrow to wide.
+func (s *Screen) Widths(v view.View) string {
+	var b strings.Builder
+	for w := 24; w <= 180; w += 6 {
+		fmt.Fprintf(&b, "== %d columns\n", w)
+		for _, l := range v.Draw(s, w, 5) {
+			b.WriteString(strings.TrimRight(looks(&l)+l.PlainText(), " ") + "|\n")
+		}
+	}
+	return b.String()
+}
+
 // Ask sets what rows are filtered by, or what is searched.
 func (s *Screen) Ask(v view.View, text string) string {
 	cmd, err := v.(view.Filterable).Ask(s, text)
