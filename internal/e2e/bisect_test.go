@@ -182,6 +182,7 @@ func (b *bisection) reproduces(t *testing.T, v variant, times int) {
 	r := startReplay(t, b.Recording, "--as", "server", "--listen", "127.0.0.1:0")
 	e, _ := launchEnvoy(t, v, "fresh", r.addr)
 	r.asRecorded(t)
+	e.stop(t) // of what it writes something may still be under way
 	info, err := os.Stat(b.Recording)
 	if err != nil {
 		t.Fatal(err)
