@@ -142,7 +142,7 @@ func (k *Checker) message(x *event) {
 	e, m := x.entry, x.change.Message
 	switch {
 	case m == nil:
-	case e.Message.Compressed || e.Message.Truncated:
+	case !e.Message.Whole():
 		if x.stream.Method.Variant == xds.VariantREST {
 			k.polls = polls{limit: k.polls.limit} // each poll is a stream of its own
 		}

@@ -43,7 +43,7 @@ const (
 
 func loadReports(x *event) {
 	t, e := x.stream, x.entry
-	if t == nil || t.Lost || e.Kind != session.KindMessage || t.Method.Variant != xds.VariantLRS || e.Message.Compressed || e.Message.Truncated {
+	if t == nil || t.Lost || e.Kind != session.KindMessage || t.Method.Variant != xds.VariantLRS || !e.Message.Whole() {
 		return
 	}
 	m := decode.PeekLoadStats(e.Side, e.Message.Data.Bytes())

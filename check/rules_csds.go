@@ -15,7 +15,7 @@ import (
 func statusDiverges(x *event) {
 	t, e := x.stream, x.entry
 	if t == nil || t.Method.Variant != xds.VariantCSDS || e.Kind != session.KindMessage || e.Side != session.Server ||
-		e.Message.Compressed || e.Message.Truncated {
+		!e.Message.Whole() {
 		return
 	}
 	m := decode.PeekClientStatus(e.Message.Data.Bytes())

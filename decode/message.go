@@ -55,6 +55,9 @@ type Message struct {
 
 	// Problems says in words what could not be read, and what was guessed.
 	Problems []string
+	// Unread says that nothing was read, but for the kind: it is compressed, or too
+	// large.
+	Unread bool
 }
 
 // Request says whether a client sends messages of this kind.

@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"internal/app":       {"internal/archive", "internal/objects", "internal/files", "internal/bootstrap", "session", "internal/heap", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "internal/csds", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
 	"internal/wrap":      {"internal/held", "internal/console", "internal/bootstrap", "internal/render", "proxy", "replay"},
 	"internal/archive":   {"session", "internal/objects", "recorder"},
-	"internal/settings":  {"internal/objects", "internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/protofile", "internal/render", "internal/serve", "tui/widget"},
+	"internal/settings":  {"session", "internal/objects", "internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/protofile", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
 	"internal/build":     {"internal/render"},          // for the name of the schema
 	"internal/heap":      {},

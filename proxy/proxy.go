@@ -122,7 +122,7 @@ func Listen(cfg Config) (*Proxy, error) {
 		cfg.Limits.KeepAlive = silence
 	}
 	if cfg.TapMemory == 0 {
-		cfg.TapMemory = 256 << 20
+		cfg.TapMemory = session.MostRead
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = zap.NewNop()

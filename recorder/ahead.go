@@ -151,12 +151,13 @@ func (p *batch) read(ctx context.Context, r *Reader) {
 		p.entries = append(p.entries, session.Entry{})
 		e := &p.entries[len(p.entries)-1]
 		before := len(r.dict.Scratch)
+		r.dict.Own = 0
 		if p.err = r.next(ctx, e); p.err != nil {
 			p.entries = p.entries[:len(p.entries)-1]
 			break
 		}
-		own := int64(24 * max(len(r.dict.Scratch)-before, 0))
-		if m := e.Message; m != nil && own == 0 {
+		own := r.dict.Own + int64(24*max(len(r.dict.Scratch)-before, 0))
+		if m := e.Message; m != nil && !r.dict.Pieces {
 			own = m.Data.Len()
 		}
 		size += own

@@ -155,6 +155,14 @@ func (r *Reader) Pieces() {
 	r.dict.Pieces = true
 }
 
+// Large makes Next give the data of messages that are too large to be decoded, too
+// (session.Message.Large): for those who copy it. Without it they have a length only.
+// It is said before the first Next.
+func (r *Reader) Large() {
+	r.halt()
+	r.dict.Large = true
+}
+
 // Facts returns what was met so far.
 func (r *Reader) Facts() Facts {
 	if r.ahead != nil {

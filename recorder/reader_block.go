@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -36,7 +35,7 @@ func (r *Reader) load(payload []byte) error {
 		r.block, r.shared = nil, false
 	}
 	var contents [][]byte
-	r.block, contents, err = r.inflate(body, r.block[:0], &h)
+	r.block, contents, r.dict.Aside, err = r.inflate(body, r.block[:0], &h)
 	if err != nil {
 		if errors.Is(err, errShort) {
 			r.err = io.EOF // a pipe cannot be read again
@@ -52,7 +51,7 @@ func (r *Reader) load(payload []byte) error {
 			return r.damage(err.Error())
 		}
 	}
-	r.dict.Cursor, r.dict.Exact = h.Content, true
+	r.dict.Cursor, r.dict.Exact, r.dict.Share = h.Content, true, len(r.block)/2
 	r.start = r.at
 	if err := r.pass(int64(skip) + int64(h.Compressed)); err != nil {
 		return err
@@ -83,19 +82,34 @@ func (r *Reader) skip(h *format.BlockHeader, headSize int) error {
 }
 
 // inflate puts the block that body holds, as its header has it, into b, and
-// returns it with the contents that it defines.
-func (r *Reader) inflate(body io.Reader, b []byte, h *format.BlockHeader) (block []byte, contents [][]byte, err error) {
+// returns it with the contents that it defines. Of a block that is too long for that
+// the data of its message is aside.
+func (r *Reader) inflate(body io.Reader, b []byte, h *format.BlockHeader) (block []byte, contents [][]byte, aside *format.Aside, err error) {
 	sum := &sumReader{r: body}
-	if b, err = r.expand(sum, b, int(h.Uncompressed)); err != nil {
-		return b, nil, err
+	if err = r.begun(sum); err == nil && h.Uncompressed > format.WholeBlock {
+		b, aside, err = format.Sift(r.zstd, h.Uncompressed, r.dict.Large)
+	} else if err == nil {
+		b, err = r.expand(b, int(h.Uncompressed))
+	}
+	if err != nil {
+		return b, nil, nil, err
 	}
 	if sum.sum != h.Sum {
-		return b, nil, errors.New("the checksum of a block is wrong")
+		return b, nil, nil, errors.New("the checksum of a block is wrong")
 	}
 	if h.Contents > 0 {
 		contents, err = format.Definitions(b)
 	}
-	return b, contents, err
+	return b, contents, aside, err
+}
+
+// begun lets the decompressor begin with body.
+func (r *Reader) begun(body io.Reader) (err error) {
+	if r.zstd == nil {
+		r.zstd, err = decompress.NewZstdReader(body, maxWindow)
+		return err
+	}
+	return r.zstd.Reset(body)
 }
 
 // sumReader computes the CRC-32C of what passes.
@@ -110,14 +124,9 @@ func (s *sumReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// expand fills b with what body holds, which must be n bytes. The buffer at
+// expand fills b with what is decompressed, which must be n bytes. The buffer at
 // most doubles with what really came.
-func (r *Reader) expand(body io.Reader, b []byte, n int) (_ []byte, err error) {
-	if r.zstd == nil {
-		r.zstd, err = decompress.NewZstdReader(body, maxWindow)
-	} else {
-		err = r.zstd.Reset(body)
-	}
+func (r *Reader) expand(b []byte, n int) (_ []byte, err error) {
 	for err == nil {
 		if len(b) == cap(b) {
 			if len(b) > n {
@@ -175,15 +184,9 @@ func (r *Reader) entry(e *session.Entry) (given bool, err error) {
 	if e.Seq != seq {
 		return false, r.damageAt(r.start, "an entry has two numbers")
 	}
-	if alias {
-		// An entry that is most of its block keeps it; another would keep
-		// all its neighbours too.
-		if data := e.Message.Data[0]; len(data) > len(r.block)/2 {
-			r.shared = true
-		} else {
-			e.Message.Data[0] = bytes.Clone(data)
-		}
-	}
+	// An entry that is most of its block keeps it; another would keep all its
+	// neighbours too.
+	r.shared = r.shared || alias
 	r.facts.count(e)
 	return true, nil
 }

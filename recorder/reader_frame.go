@@ -107,6 +107,7 @@ func (r *Reader) frame() error {
 			r.countDeleted()
 		}
 	}
+	r.dict.Aside = nil // it is of the block before
 	magic, payload, err := r.peekFrame()
 	if err != nil {
 		return err

@@ -143,7 +143,7 @@ func (w *writer) carry(ctx context.Context, b *logFile, needed func() []session.
 		return err
 	}
 	defer r.Close()
-	r.dict.Pieces = true
+	r.dict.Pieces, r.dict.Large = true, true
 	b.Carrying = true
 	defer func() { b.Carrying = false }()
 	for _, seq := range seqs {

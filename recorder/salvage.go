@@ -66,7 +66,7 @@ func Salvage(ctx context.Context, from, to string, tell func(read int64, entries
 }
 
 func salvageTo(ctx context.Context, r *Reader, src *fileSource, to blocks.File, tell func(int64, uint64)) (Rescued, error) {
-	r.dict.Lenient, r.dict.Pieces, r.dict.Fetch = true, true, nil
+	r.dict.Lenient, r.dict.Pieces, r.dict.Large, r.dict.Fetch = true, true, true, nil
 	h := &r.facts
 	packed, err := packedOf(*h, nil)
 	if err != nil {

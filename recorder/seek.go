@@ -118,7 +118,7 @@ func (r *Reader) fetch(at int64) ([][]byte, error) {
 	}
 	expect(src.file, at+size, int64(h.Compressed))
 	body := io.NewSectionReader(src.file, at+size, int64(h.Compressed))
-	_, contents, err := r.inflate(body, nil, h)
+	_, contents, _, err := r.inflate(body, nil, h)
 	if err != nil {
 		return nil, broken(err.Error())
 	}

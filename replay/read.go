@@ -242,7 +242,7 @@ func (p *planner) message(e *session.Entry, c *engine.Change) {
 	if !p.room(e.Seq) {
 		return
 	}
-	key, whole := c.Sub.Key, !e.Message.Truncated && !e.Message.Compressed
+	key, whole := c.Sub.Key, e.Message.Whole()
 	if key == "" && !whole {
 		p.note("entry %d was recorded in part, and not of which type it is: it is not said again", e.Seq)
 		t.Partial, t.chosen = true, false

@@ -67,7 +67,7 @@ func (p *planner) poll(e *session.Entry, c *engine.Change) bool {
 
 // asked takes what a poll asks.
 func (p *planner) asked(e *session.Entry, c *engine.Change) {
-	m, whole := c.Message, !e.Message.Truncated && !e.Message.Compressed
+	m, whole := c.Message, e.Message.Whole()
 	of := p.polls.of[c.Sub]
 	if of == nil {
 		of = &polling{Polling: &Polling{
@@ -92,7 +92,7 @@ func (p *planner) asked(e *session.Entry, c *engine.Change) {
 
 // replied takes the body of a reply.
 func (p *planner) replied(t *openPoll, e *session.Entry, c *engine.Change) {
-	if e.Message.Truncated || e.Message.Compressed {
+	if !e.Message.Whole() {
 		p.note("entry %d was recorded in part: it is not said again", e.Seq)
 		t.of.Partial = true
 		return

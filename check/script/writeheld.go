@@ -26,7 +26,7 @@ func (w *writer) heldEntry(e *session.Entry) {
 
 func (w *writer) heldText(e *session.Entry) (text string, is bool) {
 	h := e.Held
-	if h == nil || e.Message != nil && (e.Message.Compressed || e.Message.Truncated) || h.Failed == "" && e.Message == nil {
+	if h == nil || e.Message != nil && !e.Message.Whole() || h.Failed == "" && e.Message == nil {
 		return "", false
 	}
 	var b strings.Builder

@@ -23,9 +23,9 @@ func (w *writer) message(e *session.Entry) {
 			return
 		}
 	}
-	if e.Message.Compressed || e.Message.Truncated {
+	if !e.Message.Whole() {
 		w.lost[lostWhole]++
-		if e.Message.Compressed {
+		if e.Message.Unread() != "" {
 			return
 		}
 	}

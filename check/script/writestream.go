@@ -131,7 +131,7 @@ func (w *writer) methodText(m xds.Method) string {
 
 // join makes a stream of one that was not seen to begin.
 func (w *writer) join(e *session.Entry) *written {
-	if e.Kind != session.KindMessage || e.Message == nil || e.Message.Compressed || e.Stream == 0 {
+	if e.Kind != session.KindMessage || e.Message == nil || e.Message.Unread() != "" || e.Stream == 0 {
 		return nil
 	}
 	m := decode.Peek(xds.Method{}, e.Side, "", e.Message.Data.Bytes())

@@ -28,6 +28,7 @@ type assistant struct {
 	*mcp.ClientSession
 	source string
 	lines  lineLengths
+	pid    int
 }
 
 // lineLengths passes bytes on and notes the longest line.
@@ -63,7 +64,7 @@ func startAssistant(t *testing.T, args ...string) *assistant {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	a := &assistant{source: args[0], lines: lineLengths{ReadCloser: out}}
+	a := &assistant{source: args[0], lines: lineLengths{ReadCloser: out}, pid: cmd.Process.Pid}
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	if a.ClientSession, err = client.Connect(t.Context(), &mcp.IOTransport{Reader: &a.lines, Writer: in}, nil); err != nil {
 		_ = cmd.Process.Kill()

@@ -276,7 +276,7 @@ func (w *world) message(e *session.Entry) meaning {
 		st = w.streams[e.Stream]
 		st.sure = false
 	}
-	if e.Message.Compressed || e.Message.Truncated {
+	if !e.Message.Whole() {
 		st.lose()
 	}
 	var data []byte

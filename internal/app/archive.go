@@ -39,6 +39,7 @@ func (h *Host) archiveOptions(archived bool) (*archive.Options, error) {
 	}
 	return &archive.Options{
 		Store: store, Prefix: prefix, URL: to.URL, Cluster: to.Cluster, Name: to.Name, Program: build.Name(), Hold: to.Hold, Tell: tell,
+		Say: func(text string) { h.Say("archive: %s", text) },
 	}, nil
 }
 

@@ -83,7 +83,9 @@ func (a *Archive) arrived(p *piece, size int64) {
 	a.clash.answered = true
 	a.mu.Unlock()
 	if len(o.causes) > 0 || o.stalled {
-		a.tell(fmt.Sprintf("uploads to %s work again, after %s", a.o.URL, time.Since(o.begun).Round(time.Second)), "")
+		if a.o.Say != nil {
+			a.o.Say(fmt.Sprintf("uploads to %s work again, after %s", a.o.URL, time.Since(o.begun).Round(time.Second)))
+		}
 	}
 }
 

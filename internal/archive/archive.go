@@ -33,6 +33,8 @@ type Options struct {
 	// Tell is given what people should know, a sentence and perhaps a hint, by the
 	// goroutine that uploads, and where the recording begins or moves.
 	Tell func(text, hint string)
+	// Say is given what is well again; nil: nobody listens.
+	Say func(text string)
 
 	// First and Most are the shortest and the longest pause after a failure, Stall
 	// how long nothing works until that is told, Look how often others of the same
@@ -89,7 +91,9 @@ func New(path string, o Options) (*Archive, error) {
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.current = &recording{intent: newIntent(&o, time.Now()), paths: []string{path}, pieces: make(map[string]*piece), live: true}
-	if err := a.current.intent.write(path, true); err != nil {
+	// An intent whose recording is gone, all of it, was left when that was deleted.
+	alone := len(filesOf(path)) == 0 && !justBegun(path)
+	if err := a.current.intent.write(path, !alone); err != nil {
 		return nil, fmt.Errorf("cannot note beside the recording where it is to be uploaded: %w", err)
 	}
 	return a, nil

@@ -61,7 +61,7 @@ type at struct {
 func run(t *testing.T, dir, url string, change func(*Options, *recorder.Options)) *at {
 	t.Helper()
 	r := &at{words: &words{}, copy: make(map[uint64][]byte)}
-	o := Options{URL: url, Cluster: "mesh one", Name: "gw/0", Program: "xdsproxy tëst", Tell: r.tell, First: 5 * time.Millisecond, Most: 50 * time.Millisecond}
+	o := Options{URL: url, Cluster: "mesh one", Name: "gw/0", Program: "xdsproxy tëst", Tell: r.tell, Say: func(text string) { r.tell(text, "") }, First: 5 * time.Millisecond, Most: 50 * time.Millisecond}
 	ro := recorder.Options{MaxSize: 8 << 10, NoTicks: true, Program: o.Program}
 	if change != nil {
 		change(&o, &ro)
@@ -85,6 +85,49 @@ func run(t *testing.T, dir, url string, change func(*Options, *recorder.Options)
 		r.a.Close(context.Background(), 0)
 	})
 	return r
+}
+
+// TestIntentLeftBehind is an intent whose recording was deleted by hand: another of that
+// name may begin. One that is younger may be of a process that begins right now, and
+// one with a recording says where that is to go.
+func TestIntentLeftBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fixed.xdsp")
+	o := Options{URL: "file:///archive/", Cluster: "c", Name: "p"}
+	begin := func() error {
+		a, err := New(path, o)
+		if err == nil {
+			a.cancel()
+		}
+		return err
+	}
+	aged := func() {
+		at := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(path+intentExt, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("beside one that begins: %v", err)
+	}
+	aged()
+	first, _ := readIntent(path + intentExt)
+	if err := begin(); err != nil {
+		t.Errorf("beside one that is left: %v", err)
+	}
+	if now, err := readIntent(path + intentExt); err != nil || now.Recording == first.Recording {
+		t.Errorf("the intent is %v, %v", now, err)
+	}
+	aged()
+	older := filepath.Join(filepath.Dir(path), "fixed.000001.xdsp")
+	if err := os.WriteFile(older, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("beside a segment that is to be uploaded: %v", err)
+	}
 }
 
 // segment writes a segment and waits until it has ended.

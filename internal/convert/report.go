@@ -333,7 +333,7 @@ func (p *part) draw(e *session.Entry, c *check.Change, documents *render.Documen
 		p.more++
 		return nil
 	}
-	if e.Message.Data.Len() > reportWhole {
+	if e.Message.Data.Len() > reportWhole || e.Message.Large() {
 		p.large = append(p.large, e.Seq)
 		return nil
 	}

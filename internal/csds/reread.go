@@ -120,7 +120,7 @@ func notRead(err error) error {
 // give reads an entry.
 func (p *page) give(e *session.Entry) error {
 	f := &found{at: e.Time}
-	if m := e.Message; m != nil && !m.Compressed && !m.Truncated {
+	if m := e.Message; m != nil && m.Whole() {
 		f.data = m.Data.Bytes()
 		if decode.LooksLikeJSON(f.data) { // whose resources are no protobuf
 			f.data = nil

@@ -112,6 +112,7 @@ func (w *writer) walk(ctx context.Context, open func() (*recorder.Reader, error)
 		}
 		defer r.Close()
 		r.Pieces()
+		r.Large()
 		k := check.NewChecker(w.o.Follow)
 		for {
 			e, err := r.Next(ctx)

@@ -42,7 +42,7 @@ func (a *Account) heldEntry(k *engine.Engine, e *session.Entry, id string) {
 	switch {
 	case h.Failed != "":
 		src.Failed = h.Failed
-	case e.Message == nil || e.Message.Compressed || e.Message.Truncated:
+	case e.Message == nil || !e.Message.Whole():
 		src.Failed = "its answer is not in the recording as a whole"
 	default:
 		src.Failed, src.Read, src.From = "", Moment{e.Seq, e.Time}, e.Time

@@ -96,7 +96,7 @@ const Everything = -1
 // about; false if it is about none, or no discovery message.
 func (c *Change) Count() (n int, is bool) {
 	m := c.Message
-	if m == nil {
+	if m == nil || m.Unread {
 		return 0, false
 	}
 	switch m.Kind {

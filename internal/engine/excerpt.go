@@ -273,7 +273,7 @@ func (x *Excerpt) quote(q quote) {
 // message enters a message, after what it needs was kept.
 func (x *Excerpt) message(e *session.Entry, c *Change, st *quotedStream, chosen bool) {
 	m := c.Message
-	if e.Message.Compressed || e.Message.Truncated {
+	if !e.Message.Whole() {
 		st.hurt = e.Seq
 	}
 	if e.Side == session.Client && st.first == 0 {

@@ -20,7 +20,7 @@ func (k *Engine) message(e *session.Entry, st *Stream) Change {
 		st = &Stream{Types: newTypes(), Ended: true, Lost: true, uncertain: true} // nothing of it is kept
 	}
 	m, batch := k.peek(st, e)
-	whole := !e.Message.Compressed && !e.Message.Truncated
+	whole := e.Message.Whole()
 	if !whole {
 		// Its nonce, version or names may be in the part that is missing.
 		st.uncertain = true
@@ -68,8 +68,8 @@ func (k *Engine) message(e *session.Entry, st *Stream) Change {
 	return c
 }
 
-// peek reads the envelope. What is still compressed has none, but its method
-// tells what it is.
+// peek reads the envelope. What cannot be read has none, but its method tells what
+// it is.
 func (k *Engine) peek(st *Stream, e *session.Entry) (*decode.Message, *chunk.Batch) {
 	content := st.content[0]
 	if e.Side == session.Server {
@@ -78,9 +78,9 @@ func (k *Engine) peek(st *Stream, e *session.Entry) (*decode.Message, *chunk.Bat
 	if st.refusedPoll(e.Side) { // what comes with it is for people
 		return &decode.Message{}, nil
 	}
-	if e.Message.Compressed {
+	if why := e.Message.Unread(); why != "" {
 		m := decode.Peek(st.Method, e.Side, content, nil)
-		m.Problems = append(m.Problems, "the message is still compressed")
+		m.Problems, m.Unread = append(m.Problems, why), true
 		return &m, nil
 	}
 	if k.o.Envelopes {

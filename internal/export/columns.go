@@ -122,7 +122,10 @@ func (x *Export) recordings(ctx context.Context, sources []string, since time.Ti
 			all = append(all, r)
 		}
 		if len(all) == before {
-			x.Warn("there is no recording in %q", name)
+			if since.IsZero() {
+				return nil, console.Failed("there is no recording in %q", name).Hint("recordings are files that end in .xdsp")
+			}
+			x.Warn("there is no recording in %q of the days that were asked for", name)
 		}
 	}
 	return all, nil

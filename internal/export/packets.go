@@ -17,6 +17,8 @@ func (x *Export) packets(ctx context.Context) (err error) {
 		return err
 	}
 	defer src.Close()
+	src.Large()
+	src.Pieces()
 	f, err := os.OpenFile(x.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return console.Overwriting("cannot write the capture", err)

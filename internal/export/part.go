@@ -64,6 +64,9 @@ func (x *Export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 		w.checker = check.NewChecker(o)
 		step = w.checker
 	}
+	if x.Form == FormRecording {
+		src.Large()
+	}
 	wants, all := w.q.Asker(), len(x.Seqs) == 0
 	err = x.Each(ctx, src, step, func(e *session.Entry, c *check.Change) error {
 		x.last = e.Seq
@@ -91,6 +94,7 @@ func (x *Export) reread(ctx context.Context, visit convert.Visit) error {
 		return err
 	}
 	defer src.Close()
+	src.Large()
 	return x.Each(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
 		if e.Seq > x.last {
 			return input.ErrEnough

@@ -69,6 +69,14 @@ func (s *Source) unfollowed(canFollow bool) bool {
 	return !canFollow && s.tell != nil && s.File && s.far == nil && !s.All().Complete
 }
 
+// Large makes Next give the data of messages that are too large to be decoded, too.
+func (s *Source) Large() {
+	s.Reader.Large()
+	if s.remote != nil {
+		s.remote.Large()
+	}
+}
+
 // Close lets go of it.
 func (s *Source) Close() error {
 	if s.remote != nil {

@@ -60,7 +60,10 @@ func TestURLs(t *testing.T) {
 		_, _, err := objects.Open(url, objects.Options{})
 		says(t, err, want)
 	}
-	for url, want := range map[string]bool{"s3://b/k": true, "file:///x": true, "s3:b": false, "/x": false, "S3://b": false} {
+	if _, _, err := objects.Open("gs://bucket/x/", objects.Options{}); !strings.Contains(objects.Hint(err), "name it s3://bucket/x/, with AWS_ENDPOINT_URL=https://storage.googleapis.com") {
+		t.Errorf("of GCS it says %q", objects.Hint(err))
+	}
+	for url, want := range map[string]bool{"s3://b/k": true, "gs://b/k": true, "file:///x": true, "s3:b": false, "/x": false, "S3://b": false} {
 		if objects.Is(url) != want {
 			t.Errorf("Is(%q) is %v", url, !want)
 		}

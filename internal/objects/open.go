@@ -11,11 +11,13 @@ import (
 const (
 	schemeS3   = "s3://"
 	schemeFile = "file://"
+	schemeGCS  = "gs://" // which has another API, too
 )
 
-// Is says whether name is the URL of something that Open opens.
+// Is says whether name is the URL of something that Open opens, or says how it is
+// opened.
 func Is(name string) bool {
-	return strings.HasPrefix(name, schemeS3) || strings.HasPrefix(name, schemeFile)
+	return strings.HasPrefix(name, schemeS3) || strings.HasPrefix(name, schemeFile) || strings.HasPrefix(name, schemeGCS)
 }
 
 // Open opens the store that a URL names, and says which key within it the URL has:
@@ -79,7 +81,11 @@ func split(name string) (where, key string, err error) {
 		}
 		return "/" + path, "", nil
 	}
-	return "", "", &Error{What: fmt.Sprintf("%s is not the URL of a store", printable(name)), Hint: "s3://BUCKET/PREFIX/ and file:///DIR/ are"}
+	hint := "s3://BUCKET/PREFIX/ and file:///DIR/ are"
+	if behind, is := strings.CutPrefix(name, schemeGCS); is {
+		hint = fmt.Sprintf("GCS speaks the API of S3: name it s3://%s, with AWS_ENDPOINT_URL=https://storage.googleapis.com, AWS_REGION=auto and an HMAC key as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", printable(behind))
+	}
+	return "", "", &Error{What: fmt.Sprintf("%s is not the URL of a store", printable(name)), Hint: hint}
 }
 
 // checkBelow refuses a key in a URL that no object can have.

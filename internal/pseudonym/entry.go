@@ -73,7 +73,7 @@ func (w *Walk) Entry(e *session.Entry) session.Entry {
 	if e.Message != nil {
 		m := *e.Message
 		data := w.message(e, st)
-		if whole := int64(len(data)); !m.Truncated && !m.Compressed {
+		if whole := int64(len(data)); m.Whole() {
 			m.Size = whole
 		}
 		m.Data = nil
@@ -90,6 +90,9 @@ func (w *Walk) Entry(e *session.Entry) session.Entry {
 
 // message maps a message as what its stream says that it is.
 func (w *Walk) message(e *session.Entry, st *decode.Stream) []byte {
+	if e.Message.Large() {
+		return nil // names in it would not be found
+	}
 	n, data := w.names, e.Message.Data.Bytes()
 	switch {
 	case len(data) == 0:

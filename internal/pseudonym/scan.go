@@ -41,7 +41,7 @@ func (n *Names) Search() *Search {
 // Entry searches an entry. The error is a *LeakError.
 func (s *Search) Entry(e *session.Entry) error {
 	s.walk.Entry(e)
-	if s.found == nil && e.Message != nil {
+	if s.found == nil && e.Message != nil && !e.Message.Large() {
 		if name := s.raw.find(e.Message.Data.Bytes()); name != "" {
 			s.found = &LeakError{Name: name}
 		}

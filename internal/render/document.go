@@ -63,7 +63,7 @@ func (d *Documents) Body(e *session.Entry, c *check.Change) string {
 // Message is the message of an entry, decoded to the last field; nothing if it
 // has none.
 func (d *Documents) Message(e *session.Entry, c *check.Change) document.Document {
-	if e.Message == nil {
+	if e.Message == nil || e.Message.Large() {
 		return document.Document{}
 	}
 	return d.decoded(e, c)
@@ -75,7 +75,7 @@ func (d *Documents) Document(e *session.Entry, c *check.Change) (*Document, erro
 	o.AddHeaders(e)
 	var body *document.Tree
 	var missing []string
-	if e.Message != nil {
+	if e.Message != nil && !e.Message.Large() {
 		doc := d.decoded(e, c)
 		body, missing = &doc.Root, doc.Missing
 		o.AddProblems(doc.Problems)
@@ -97,8 +97,7 @@ func (d *Documents) decoded(e *session.Entry, c *check.Change) document.Document
 	data := e.Message.Data.Bytes()
 	if e.Message.Compressed {
 		// What compressed bytes look like is not what they say.
-		bytes := document.Tree{Kind: document.String, Text: base64.StdEncoding.EncodeToString(data)}
-		return document.Document{Root: document.Tree{Members: []document.Member{{Name: "@bytes", Value: bytes}}}}
+		return document.Document{Root: document.Tree{Members: []document.Member{{Name: "@bytes", Value: document.Tree{Kind: document.String, Text: base64.StdEncoding.EncodeToString(data)}}}}}
 	}
 	content := ""
 	if of := d.content[e.Stream]; of != nil {

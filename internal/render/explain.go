@@ -93,8 +93,8 @@ func (x *explainer) message() {
 	if m == nil {
 		x.method()
 		what := "no discovery message: yaml shows all of it"
-		if x.e.Message.Compressed {
-			what = "its bytes are still compressed, so that nothing can be told of it"
+		if why := x.e.Message.Unread(); why != "" {
+			what = why + ", so that nothing can be told of it"
 		}
 		x.add("message", "", what)
 		return

@@ -46,7 +46,7 @@ func (h *Holders) See(e *session.Entry, c *check.Change) {
 		h.drop(h.by[c.Client])
 		delete(h.by, c.Client)
 	}
-	if e.Kind != session.KindHeld || e.Held == nil || e.Held.Failed != "" || e.Message == nil || e.Message.Truncated || h.asked[e.Held.Node] {
+	if e.Kind != session.KindHeld || e.Held == nil || e.Held.Failed != "" || e.Message == nil || !e.Message.Whole() || h.asked[e.Held.Node] {
 		return
 	}
 	of := h.by[e.Held.Node]

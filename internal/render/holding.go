@@ -52,9 +52,11 @@ type HeldItem struct {
 
 // holdingOf reads the message of a held entry.
 func holdingOf(e *session.Entry) *holding {
-	h := &holding{inUse: make(map[string]int)}
 	said := decode.PeekClientStatus(e.Message.Data.Bytes())
-	h.problems = said.Problems
+	h := &holding{inUse: make(map[string]int), problems: said.Problems}
+	if why := e.Message.Unread(); why != "" {
+		h.problems = []string{why}
+	}
 	for _, c := range said.Configs {
 		for i := range c.Resources {
 			r := &c.Resources[i]

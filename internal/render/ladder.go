@@ -221,7 +221,7 @@ func (l *Ladder) carries(e *session.Entry, c *check.Change) string {
 	}
 	text := strconv.Itoa(len(m.Resources)) + " res"
 	key := shelfKey{e.Stream, c.Type}
-	if len(m.Resources) > maxLadderResources || e.Message.Truncated || e.Message.Compressed {
+	if len(m.Resources) > maxLadderResources || !e.Message.Whole() {
 		delete(l.shelf, key)
 		return text
 	}

@@ -25,7 +25,7 @@ func SideType(m xds.Method) string {
 // returns what else is to be said of it.
 func sideRow(r *row, e *session.Entry, m xds.Method) (notes []string) {
 	switch {
-	case e.Message.Compressed:
+	case e.Message.Unread() != "":
 	case m.Variant == xds.VariantLRS:
 		said := decode.PeekLoadStats(e.Side, e.Message.Data.Bytes())
 		r.names = said.Clusters

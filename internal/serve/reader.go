@@ -25,6 +25,7 @@ type Reader struct {
 	from, to session.Seq
 	follow   bool
 	pieces   bool
+	large    bool
 	over     bool   // nothing that is wanted will come any more, for now
 	pass     uint64 // counts calls of Next
 
@@ -57,6 +58,9 @@ func (r *Reader) begin() {
 	if r.pieces {
 		r.Reader.Pieces()
 	}
+	if r.large {
+		r.Reader.Large()
+	}
 }
 
 // Follow says whether Next waits for what is yet to be written.
@@ -69,6 +73,12 @@ func (r *Reader) Follow(on bool) {
 func (r *Reader) Pieces() {
 	r.pieces = true
 	r.Reader.Pieces()
+}
+
+// Large does what that of recorder.Reader does.
+func (r *Reader) Large() {
+	r.large = true
+	r.Reader.Large()
 }
 
 // Limit makes an entry the last one that Next gives; there is no such if it is 0.

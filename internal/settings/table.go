@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -102,7 +103,7 @@ func (c *Values) bind() []*Setting {
 		listen:      []string{"127.0.0.1:18000"},
 		DialTimeout: Duration(5 * time.Second),
 		Drain:       Duration(2 * time.Second),
-		TapMemory:   256 << 20,
+		TapMemory:   session.MostRead,
 		Keepalive:   OrOff(30 * time.Second),
 		Queue:       64 << 20,
 		Sync:        OrOff(200 * time.Millisecond),

@@ -75,7 +75,7 @@ func (l *Labels) Of(e *session.Entry) []string {
 		begins = e.Gap != nil && e.Gap.Cause.Chosen() // block headers do not count it
 	case session.KindMessage:
 		said = e.Message != nil && (e.Side == session.Client || e.Side == session.Server)
-		if begins = said && (e.Message.Compressed || e.Message.Truncated); !said || e.Message.Compressed {
+		if begins = said && !e.Message.Whole(); !said || e.Message.Unread() != "" {
 			break
 		}
 		b := l.glance(st, e)

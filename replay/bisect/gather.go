@@ -102,7 +102,7 @@ func (g *gathering) step(e *session.Entry, c *engine.Change) error {
 	if m == nil || !m.Response() || c.Sub == nil {
 		return nil
 	}
-	whole := !e.Message.Truncated && !e.Message.Compressed
+	whole := e.Message.Whole()
 	if e.Seq == r.Response {
 		if !whole {
 			return fmt.Errorf("entry %d was recorded in part: it cannot be sent again", e.Seq)

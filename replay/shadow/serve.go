@@ -351,7 +351,7 @@ func (p *pushes) push(st *played, c *engine.Change, data []byte, e *session.Entr
 		if of == nil || of.Subs[c.Sub.Key] == nil {
 			continue // it gets it when it asks for the type
 		}
-		if e.Message.Truncated || e.Message.Compressed {
+		if !e.Message.Whole() {
 			p.once(Noted, "entry %d was not recorded as a whole: it is not given", e.Seq)
 			continue
 		}

@@ -36,7 +36,7 @@ func (f *Fetched) Document() (*render.Document, error) {
 
 // Decoded is its message as a tree.
 func (f *Fetched) Decoded() document.Document {
-	if f.Entry.Message == nil || f.Entry.Message.Compressed {
+	if f.Entry.Message == nil || f.Entry.Message.Unread() != "" {
 		return document.Document{}
 	}
 	return decode.Decoder{Types: f.Change.Types}.Decode(f.Change.Method, f.Entry.Side, f.content, f.Entry.Message.Data.Bytes())
@@ -255,7 +255,7 @@ func (x *Index) understand(e session.Entry) *Fetched {
 	if e.Held != nil {
 		c.Method, c.Client = xds.Held(), e.Held.Node
 	}
-	if e.Kind == session.KindMessage && e.Message != nil && !e.Message.Compressed {
+	if e.Kind == session.KindMessage && e.Message != nil && e.Message.Unread() == "" {
 		m := decode.Peek(c.Method, e.Side, got.content, e.Message.Data.Bytes())
 		if m.Kind != decode.Other {
 			c.Message = &m

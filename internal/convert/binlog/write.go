@@ -134,7 +134,7 @@ func (w *Writer) message(r *pb.GrpcLogEntry, e *session.Entry) {
 		m.Data = nil
 		w.lost[kind{"content of a message that could not be decompressed", "contents of messages that could not be decompressed"}]++
 	}
-	r.PayloadTruncated = e.Message.Truncated || e.Message.Compressed
+	r.PayloadTruncated = !e.Message.Whole()
 	r.Payload = &pb.GrpcLogEntry_Message{Message: m}
 }
 

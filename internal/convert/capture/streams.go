@@ -79,7 +79,7 @@ func (c *conn) judge(st *stream, e *session.Entry) {
 			c.keep(st)
 		}
 		return
-	case e.Message != nil && !e.Message.Compressed:
+	case e.Message != nil && e.Message.Unread() == "":
 		if kind, _ := decode.KindOf(xds.Method{}, e.Side, e.Message.Data); kind != decode.Other {
 			c.r.done.Headless++
 			c.keep(st)

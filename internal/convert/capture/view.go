@@ -101,7 +101,7 @@ func speaker(e *session.Entry) session.Side {
 	switch {
 	case e.Kind == session.KindOpen && e.Method != "":
 		return session.Client
-	case e.Message != nil && !e.Message.Compressed && !e.Message.Truncated:
+	case e.Message != nil && e.Message.Whole():
 		return sender(e.Message.Data.Bytes())
 	}
 	for _, f := range e.Headers {

@@ -43,7 +43,7 @@ func (f *fields) message(m *session.Message, st *decode.Stream, side session.Sid
 	if st != nil {
 		name = st.Method.Message(side)
 	}
-	whole := !m.Compressed && !m.Truncated
+	whole := m.Whole()
 	switch {
 	case whole && st != nil && st.JSON(side, m.Data) && utf8.Valid(data):
 		f.add("text", textTree(string(data)))

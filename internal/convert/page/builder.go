@@ -47,7 +47,7 @@ func (b *builder) visit(e *session.Entry, c *check.Change, chosen bool) error {
 		b.skip(e, c)
 		return nil
 	}
-	if whole && e.Message != nil && e.Message.Data.Len() > maxWhole {
+	if whole && e.Message != nil && (e.Message.Data.Len() > maxWhole || e.Message.Large()) {
 		b.large, whole = append(b.large, e.Seq), false
 	}
 	r, err := b.entry(e, c, whole)

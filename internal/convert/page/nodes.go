@@ -34,7 +34,7 @@ func newNodes(t *convert.Told) nodes {
 
 // meet keeps the node of a client that had none yet.
 func (n *nodes) meet(b *builder, e *session.Entry, c *check.Change) {
-	if e.Message == nil || c.Message == nil || c.Message.Node == nil || e.Message.Data.Len() > maxWhole {
+	if e.Message == nil || c.Message == nil || c.Message.Node == nil || e.Message.Data.Len() > maxWhole || e.Message.Large() {
 		return
 	}
 	of := n.all[c.Client]

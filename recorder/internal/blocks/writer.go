@@ -139,7 +139,9 @@ func (b *Writer) Empty() bool { return b.head.Entries == 0 }
 func (b *Writer) Measure(e *session.Entry) (fits bool, err error) {
 	b.of = b.Epoch
 	b.plan.reset()
-	if m := e.Message; m != nil && len(m.Data) > 0 {
+	if m := e.Message; m != nil && len(m.Data) == 0 && m.Large() {
+		DropData(e) // a Reader has left it out
+	} else if m != nil && len(m.Data) > 0 {
 		if m.Data.Len() > format.MaxData {
 			strip(e)
 		} else if err = b.planData(e.Side, m.Data); err != nil {

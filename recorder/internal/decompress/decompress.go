@@ -12,13 +12,12 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const (
 	// A message may expand to expandRatio times its length, to expandFree in
-	// any case, and to maxData in no case.
+	// any case, and to more than is decoded (session.MostRead) in no case.
 	expandFree  = 16 << 20
 	expandRatio = 100
 	// expandWindow is the largest zstd window that is allocated.
@@ -57,7 +56,7 @@ func (d *Decompressor) expand(m *session.Message) (session.Chunks, error) {
 		return nil, fmt.Errorf("only the first %d bytes were kept", m.Data.Len())
 	}
 	packed := m.Data.Len()
-	limit := min(max(expandFree, expandRatio*packed), format.MaxData)
+	limit := min(max(expandFree, expandRatio*packed), session.MostRead)
 	switch m.Encoding {
 	case "identity":
 		return m.Data, nil

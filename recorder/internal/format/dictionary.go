@@ -35,6 +35,14 @@ type Dictionary struct {
 	Lenient, Missing bool
 	// Pieces makes messages come in chunks, one for each content.
 	Pieces bool
+	// Own is how many bytes the last message has beside contents.
+	Own int64
+	// Large makes messages that are too large to be decoded come with their data.
+	Large bool
+	// Share is the length from which on data in a block is not copied out of it.
+	Share int
+	// Aside is what Sift took out of the block; nil for one that it has not seen.
+	Aside *Aside
 	// Cursor is the content that the next definition in the block defines;
 	// none if some were passed over.
 	Cursor  uint64

@@ -15,10 +15,13 @@ type dataParts struct {
 	parts []dataPart
 }
 
-// dataPart is bytes, or a run of contents if its count is not 0.
+// dataPart is bytes, a run of contents if its count is not 0, or what was taken
+// aside: chunks, or as many bytes as were left out.
 type dataPart struct {
 	bytes        []byte
 	first, count uint64
+	chunks       session.Chunks
+	left         int64
 }
 
 func (d *dataParts) add(f *protoscan.Field, dict *Dictionary) error {
@@ -50,35 +53,61 @@ func (d *dataParts) add(f *protoscan.Field, dict *Dictionary) error {
 	return nil
 }
 
-// join is the data in one piece: a copy, unless it is one part, of which it is
-// a slice then. If the dictionary says so it comes in pieces that are not
-// copied, in a part of a slice that dict has for that.
-func (d *dataParts) join(dict *Dictionary) (data session.Chunks, alias bool, err error) {
-	dict.use()
-	switch {
-	case len(d.parts) == 0:
-		return nil, false, nil
-	case len(d.parts) == 1 && d.parts[0].count == 0 && !dict.Pieces:
-		return session.Chunks{d.parts[0].bytes}, true, nil
+// aside adds the part that Sift took aside as number i.
+func (d *dataParts) aside(i uint64, dict *Dictionary) {
+	if a := dict.Aside; a != nil && i < uint64(len(a.parts)) {
+		d.parts = append(d.parts, dataPart{chunks: a.parts[i].chunks, left: a.parts[i].left})
 	}
-	if dict.Pieces {
-		from := len(dict.Scratch)
+}
+
+// join is the data, and its length. It is in one piece: a copy, unless it is one part,
+// of which it is a slice then. If the dictionary says so it comes in pieces, in a part
+// of a slice that dict has for that: contents are not copied, nor is what is most of
+// its block. What is too large to be decoded is left out, unless dict says otherwise.
+func (d *dataParts) join(dict *Dictionary) (data session.Chunks, total int64, alias bool, err error) {
+	dict.use()
+	own, aside, left := 0, int64(0), int64(0)
+	for i := range d.parts {
+		own += len(d.parts[i].bytes)
+		aside += d.parts[i].chunks.Len()
+		left += d.parts[i].left
+	}
+	dict.Own = int64(own) + aside
+	alias = own > dict.Share && (dict.Pieces || len(d.parts) == 1)
+	if own > 0 && !alias && (dict.Pieces || len(d.parts) == 1) {
 		for i := range d.parts {
 			d.parts[i].bytes = bytes.Clone(d.parts[i].bytes) // the block is used again
 		}
-		if err = d.each(dict, func(b []byte) { dict.Scratch = append(dict.Scratch, b) }); err != nil {
-			return nil, false, err
-		}
-		return dict.Scratch[from:len(dict.Scratch):len(dict.Scratch)], false, nil
 	}
-	total := 0
-	if err := d.each(dict, func(b []byte) { total += len(b) }); err != nil {
-		return nil, false, err
+	from := len(dict.Scratch)
+	err = d.each(dict, func(b []byte) {
+		if total += int64(len(b)); dict.Pieces {
+			dict.Scratch = append(dict.Scratch, b)
+		}
+	})
+	total += left
+	switch {
+	case err != nil:
+	case total > MaxData, left > 0 && total <= session.MostRead:
+		err = errLong
+	case total > session.MostRead && !dict.Large:
+		clear(dict.Scratch[from:])
+		dict.Scratch = dict.Scratch[:from]
+		return nil, total, false, nil
+	case dict.Pieces:
+		return dict.Scratch[from:len(dict.Scratch):len(dict.Scratch)], total, alias, nil
+	case len(d.parts) == 1 && own > 0:
+		return session.Chunks{d.parts[0].bytes}, total, alias, nil
+	}
+	if err != nil {
+		return nil, 0, false, err
 	}
 	all := make([]byte, 0, total)
 	err = d.each(dict, func(b []byte) { all = append(all, b...) })
-	return session.Chunks{all}, false, err
+	return session.Chunks{all}, total, false, err
 }
+
+var errLong = errors.New("a message, or what is between its parts, is longer than any that is written")
 
 // each calls f with the pieces of the data, as far as they are no longer than any
 // that is written.
@@ -92,13 +121,20 @@ func (d *dataParts) each(dict *Dictionary, f func([]byte)) error {
 		return true
 	}
 	for _, p := range d.parts {
-		if p.count == 0 {
+		switch {
+		case p.count > 0:
+			if err := dict.run(p.first, p.count, give); err != nil {
+				return err
+			}
+		case p.chunks != nil:
+			for _, c := range p.chunks {
+				give(c)
+			}
+		default:
 			give(p.bytes)
-		} else if err := dict.run(p.first, p.count, give); err != nil {
-			return err
 		}
 		if total > MaxData {
-			return errors.New("a message is longer than any that is written")
+			return errLong
 		}
 	}
 	return nil

@@ -12,8 +12,9 @@ import (
 
 // ParseEntry reads an entry into e, which is empty. Its data may refer to what is
 // in the dictionary. Nothing of the result refers to b, unless alias says that the
-// message's data does; it is one chunk. What is not data is bounded by maxHead,
-// because it takes up more room here than there.
+// message's data does. What is not data is bounded by maxHead, because it takes up
+// more room here than there. A message that is too large to be decoded has no data,
+// unless the dictionary says so.
 func ParseEntry(e *session.Entry, b []byte, dict *Dictionary) (alias bool, err error) {
 	data, head := dataParts{parts: dict.parts[:0]}, 0
 	defer func() {
@@ -74,6 +75,8 @@ func ParseEntry(e *session.Entry, b []byte, dict *Dictionary) (alias bool, err e
 			e.Carried = f.Uint != 0
 		case FieldData, FieldContent, FieldRun:
 			err = data.add(&f.Field, dict)
+		case fieldAside:
+			data.aside(f.Uint, dict)
 		}
 	}
 	switch {
@@ -86,7 +89,10 @@ func ParseEntry(e *session.Entry, b []byte, dict *Dictionary) (alias bool, err e
 	case e.Message == nil:
 		return false, errWire
 	}
-	e.Message.Data, alias, err = data.join(dict)
+	var total int64
+	if e.Message.Data, total, alias, err = data.join(dict); total > session.MostRead {
+		e.Message.Size = max(e.Message.Size, total)
+	}
 	return alias, err
 }
 

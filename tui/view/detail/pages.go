@@ -79,7 +79,7 @@ func textPage(got *index.Fetched, f Form, most int) (lines []widget.TextLine, mo
 // FormText is an entry as YAML or JSON: of a message what was sent, of anything
 // else all that is known.
 func FormText(got *index.Fetched, f Form) (string, error) {
-	if got.Entry.Message != nil && !got.Entry.Message.Compressed {
+	if got.Entry.Message != nil && got.Entry.Message.Unread() == "" {
 		doc := got.Decoded()
 		if f == FormJSON {
 			return string(render.EscapeJSON(doc.JSON())), nil
