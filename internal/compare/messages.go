@@ -51,6 +51,9 @@ func (c *Comparison) Messages(ctx context.Context, args []string) error {
 			if e.Message == nil {
 				return console.Failed("entry %d is no message, but a %s", e.Seq, e.Kind).Hint("xdsproxy show %s %d prints it", console.ShellWord(args[0]), e.Seq)
 			}
+			if e.Message.Large() {
+				return console.Failed("entry %d cannot be compared: %s", e.Seq, e.Message.Unread()).Hint("it is recorded as it came: xdsproxy export %s --seq %d -w FILE.xdsp copies it", console.ShellWord(args[0]), e.Seq)
+			}
 			docs[i], names[i] = q.Documents.Message(e, c), messageName(e, c)
 		}
 		if wanted.Done() {
