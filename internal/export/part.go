@@ -64,7 +64,7 @@ func (x *Export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 		w.checker = check.NewChecker(o)
 		step = w.checker
 	}
-	if x.Form == FormRecording && x.Private == nil { // names in such messages are not found
+	if x.Form == FormRecording && !x.Pseudonymous {
 		src.Large()
 	}
 	wants, all := w.q.Asker(), len(x.Seqs) == 0
@@ -94,7 +94,7 @@ func (x *Export) reread(ctx context.Context, visit convert.Visit) error {
 		return err
 	}
 	defer src.Close()
-	if x.Private == nil {
+	if !x.Pseudonymous {
 		src.Large()
 	}
 	return x.Each(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
