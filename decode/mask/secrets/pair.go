@@ -304,7 +304,8 @@ func isLogin(b []byte) bool {
 }
 
 // quoted is what stands between the quotes that begin at at, which may have
-// backslashes before them, as in JSON in a string. Without an end it goes to that of b.
+// backslashes before them, as in JSON in a string; a quote that is doubled is not
+// the end. Without an end it goes to that of b.
 func quoted(b []byte, at int) (from, to int, ok bool) {
 	escaped := false
 	for at < len(b) && b[at] == '\\' {
@@ -315,8 +316,12 @@ func quoted(b []byte, at int) (from, to int, ok bool) {
 	}
 	quote := b[at]
 	from = at + 1
-	for to = from; to < len(b) && b[to] != quote; to++ {
-		if b[to] == '\\' && !escaped && to+1 < len(b) {
+	for to = from; to < len(b); to++ {
+		doubled := to > from && to+1 < len(b) && b[to+1] == quote // as YAML and CSV have a quote in a text
+		if b[to] == quote && !doubled {
+			break
+		}
+		if (b[to] == quote || b[to] == '\\' && !escaped) && to+1 < len(b) {
 			to++
 		}
 	}
