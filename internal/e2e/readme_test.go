@@ -27,35 +27,52 @@ var untilThen = map[string]string{
 	"xdsproxy run --files .":                                  "grep -q watching log",
 }
 
-// readmeCommands are the lines of the README's fences, without remarks.
-func readmeCommands(t *testing.T) (commands []string) {
+// commandsOf are the lines of the fences of a page, without remarks.
+func commandsOf(t *testing.T, path string) (commands []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(text), "\n"); n > 120 {
-		t.Errorf("the README has %d lines; it is to be read", n)
-	}
 	for _, s := range stepsOf(string(text)) {
-		for _, line := range strings.Split(s.text, "\n") {
-			if line, _, _ = strings.Cut(line, " #"); strings.TrimSpace(line) != "" {
-				commands = append(commands, strings.TrimSpace(line))
+		for _, line := range strings.Split(strings.ReplaceAll(s.text, "\\\n", " "), "\n") {
+			if line, _, _ = strings.Cut(line, " #"); strings.TrimSpace(line) != "" && line[0] != '#' {
+				commands = append(commands, strings.Join(strings.Fields(line), " "))
 			}
 		}
 	}
 	return commands
 }
 
-// Every command of the README does what a reader expects: it succeeds. There is a
-// control plane on port 15010 that sends a cluster which Envoy rejects, and a
-// bootstrap of Envoy and one of gRPC that lead there.
-func TestReadmeCommands(t *testing.T) {
-	t.Parallel()
-	commands := readmeCommands(t)
-	if len(commands) < 20 {
-		t.Fatalf("only %d commands were found", len(commands))
+// must types a text that has to succeed.
+func (s *typist) must(t *testing.T, text string) string {
+	t.Helper()
+	out, code := s.do(t, text)
+	if code != "0" {
+		t.Fatalf("exit code %s of\n%s\n%s", code, text, out)
 	}
+	return out
+}
+
+// lasting types a command that goes on until someone ends it, waits until what it
+// prints is seen, and ends it. What the one before wrote must not be taken for this
+// one's words.
+func (s *typist) lasting(t *testing.T, command, wait string) (string, string) {
+	t.Helper()
+	return s.do(t, "rm -f log\n"+command+" >log 2>&1 & p=$!\n"+
+		"until "+wait+" 2>/dev/null; do kill -0 $p || break; sleep 0.2; done\n"+
+		wait+"; seen=$?; kill $p; wait $p; code=$?; cat log; [ $seen = 0 ] && (exit $code)")
+}
+
+// planes is a control plane that is started again and again, as each play ends with
+// its client.
+const planes = "while :; do xdsproxy replay plane.xds --as server --listen 127.0.0.1:15010 --idle 5m >>plane.log 2>&1 || sleep 0.1; done &\n"
+
+// newcomer has what a reader of the first pages has: a script of a control plane on
+// port 15010 that sends a cluster which Envoy rejects, and a bootstrap of Envoy and
+// one of gRPC that lead there.
+func newcomer(t *testing.T) *typist {
+	t.Helper()
 	tutorial := func(name string) []step {
 		text, err := os.ReadFile("../../docs/tutorials/" + name)
 		if err != nil {
@@ -64,28 +81,37 @@ func TestReadmeCommands(t *testing.T) {
 		return stepsOf(string(text))
 	}
 	s := openShell(t)
-	must := func(text string) string {
-		t.Helper()
-		out, code := s.do(t, text)
-		if code != "0" {
-			t.Fatalf("exit code %s of\n%s\n%s", code, text, out)
-		}
-		return out
-	}
-	// The files are those of two tutorials; the control plane is started again and
-	// again, as each play ends with its client.
+	// The files are those of two tutorials.
 	for _, step := range tutorial("nack-after-an-upgrade.md") {
 		if strings.Contains(step.text, "cat >envoy.yaml") || strings.Contains(step.text, "cat >plane.xds") {
-			must(step.text)
+			s.must(t, step.text)
 		}
 	}
-	must("kill $(jobs -pr); wait\n")
-	must(strings.Split(tutorial("grpc-name-resolution-fails.md")[0].text, "END\ncat >bootstrap")[0] + "END\n" +
-		strings.Split(tutorial("grpc-name-resolution-fails.md")[0].text, "END\n")[1] + "END\n" +
-		`printf '#!/bin/sh\nGRPC_VERBOSITY=NONE exec python3 client.py echo\n' >my-grpc-client; chmod +x my-grpc-client` + "\n" +
-		"sed -i 's/timeout=30/timeout=1/' client.py\n" +
-		"while :; do xdsproxy replay plane.xds --as server --listen 127.0.0.1:15010 --idle 5m >>plane.log 2>&1 || sleep 0.1; done &\n")
+	s.must(t, "kill $(jobs -pr); wait\n")
+	s.must(t, strings.Split(tutorial("grpc-name-resolution-fails.md")[0].text, "END\ncat >bootstrap")[0]+"END\n"+
+		strings.Split(tutorial("grpc-name-resolution-fails.md")[0].text, "END\n")[1]+"END\n"+
+		`printf '#!/bin/sh\nGRPC_VERBOSITY=NONE exec python3 client.py echo\n' >my-grpc-client; chmod +x my-grpc-client`+"\n"+
+		"sed -i 's/timeout=30/timeout=1/' client.py\n")
+	return s
+}
 
+// Every command of the README does what a reader expects: it succeeds.
+func TestReadmeCommands(t *testing.T) {
+	t.Parallel()
+	const readme = "../../README.md"
+	if text, err := os.ReadFile(readme); err != nil || strings.Count(string(text), "\n") > 120 {
+		t.Errorf("the README is to be read, in at most 120 lines: %v", err)
+	}
+	commands := commandsOf(t, readme)
+	if len(commands) < 20 {
+		t.Fatalf("only %d commands were found", len(commands))
+	}
+	s := newcomer(t)
+	s.must(t, planes)
+	must := func(text string) string {
+		t.Helper()
+		return s.must(t, text)
+	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -114,10 +140,7 @@ func TestReadmeCommands(t *testing.T) {
 			if strings.HasPrefix(c, "xdsproxy run --upstream") {
 				setting = "XDSPROXY_LISTEN=127.0.0.1:18000 " // here the port that it has by itself may be taken
 			}
-			// What the one before wrote must not be taken for this one's words.
-			out, code := s.do(t, "rm -f log\n"+setting+c+" >log 2>&1 & p=$!\n"+
-				"until "+wait+" 2>/dev/null; do kill -0 $p || break; sleep 0.2; done\n"+
-				wait+"; seen=$?; kill $p; wait $p; code=$?; cat log; [ $seen = 0 ] && (exit $code)")
+			out, code := s.lasting(t, setting+c, wait)
 			if c == "xdsproxy demo" && code == "130" {
 				code = "0" // interrupted
 			}

@@ -76,7 +76,7 @@ func shows(page, output string) bool {
 
 // ports are those that pages speak of. Tests use others, so that they can run at the
 // same time.
-var ports = regexp.MustCompile(`\b(9901|10000|15010|18000|50051)\b`)
+var ports = regexp.MustCompile(`\b(9901|10000|15010|15011|18000|19000|50051)\b`)
 
 // again are commands that only look, and so can be repeated until what they look at
 // has come to pass.
