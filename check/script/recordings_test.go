@@ -48,7 +48,6 @@ func entriesOf(t *testing.T, file string) iter.Seq[session.Entry] {
 				return
 			}
 		}
-		return
 	}
 }
 
