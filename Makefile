@@ -37,7 +37,7 @@ build: ## build bin/xdsproxy
 # The end-to-end tests start programs, and mostly wait for them:
 # they run beside all others, and under the race detector in make full.
 E2E     = ./internal/e2e
-RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -vxF -e ./deploy/test -e ./cmd/xdsproxy -e ./check -e ./internal/agree -e ./internal/bench/fleetday -e ./internal/report -e $(E2E))
+RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -vxF -e ./deploy/test -e ./internal/tools/release -e ./cmd/xdsproxy -e ./check -e ./internal/agree -e ./internal/bench/fleetday -e ./internal/report -e $(E2E))
 RACING  = (Scripts|Signal|Hangup|TooManyClients|RunForwards|ClosedPipe|Watch|Unready|TakenAway|LastWords)/^(admin|demo|listeners|replay|run|segments|terminal|viewer|viewertoken|watch|wrap|wraptls)$$
 # These press keys on a screen and run what comes of it, on one goroutine, a thousand
 # times: four fifths of the time of ./tui under the race detector, which make full has.
