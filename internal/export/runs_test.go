@@ -39,7 +39,8 @@ func (d *desk) run(what string, f func(o *input.Opener) error) {
 	err := f(&input.Opener{Console: &console.Console{Ctx: d.t.Context(), Stdin: strings.NewReader("piped"), Stdout: &to, Stderr: &beside, Color: "never"}})
 	fmt.Fprintf(&d.text, "==== %s\n%s", what, beside.String())
 	if to.Len() > 0 {
-		fmt.Fprintf(&d.text, "-- printed %d bytes\n%.1500s\n", to.Len(), to.String())
+		printed := version.ReplaceAllString(to.String(), "xdsproxy VERSION")
+		fmt.Fprintf(&d.text, "-- printed %d bytes\n%.1500s\n", len(printed), printed)
 	}
 	if err != nil {
 		d.text.WriteString("error: " + err.Error() + "\n")
@@ -88,12 +89,15 @@ func (d *desk) files(dir string) {
 	})
 }
 
+// version is that of the program, which differs with how it was built.
+var version = regexp.MustCompile("xdsproxy \\([^`\n]*")
+
 // golden holds what was printed against a file.
 func (d *desk) golden(name string) {
 	d.t.Helper()
 	got := strings.NewReplacer(d.dir, "DESK", filepath.Dir(sessionFile("x")), "SESSIONS").Replace(d.text.String())
 	got = regexp.MustCompile(`[0-9.]+ [KM]?i?B\b`).ReplaceAllString(got, "N B") // of a compressed file
-	got = regexp.MustCompile("xdsproxy \\([^`\n]*").ReplaceAllString(got, "xdsproxy VERSION")
+	got = version.ReplaceAllString(got, "xdsproxy VERSION")
 	golden.Is(d.t, "testdata/"+name+".txt", got)
 }
 
