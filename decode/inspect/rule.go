@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"math"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -122,14 +121,19 @@ func (r *rule) lengths(fd protoreflect.FieldDescriptor, m protoreflect.Message) 
 			r.fewest = v.Uint()
 		case "max_items", "max_pairs":
 			r.most = v.Uint()
+		// A description from elsewhere may have these on whatever field.
 		case "items":
 			if fd.IsList() {
 				r.items = compileRule(fd, v.Message())
 			}
 		case "keys":
-			r.keys = compileRule(fd.MapKey(), v.Message())
+			if fd.IsMap() {
+				r.keys = compileRule(fd.MapKey(), v.Message())
+			}
 		case "values":
-			r.values = compileRule(fd.MapValue(), v.Message())
+			if fd.IsMap() {
+				r.values = compileRule(fd.MapValue(), v.Message())
+			}
 		default: // unique, no_sparse, whatever comes next
 			r.unsure = true
 		}
@@ -345,11 +349,11 @@ func numberTest[T cmp.Ordered](m protoreflect.Message, unsure *bool, of func(uin
 			return
 		}
 		if name == "in" || name == "not_in" {
-			var list []T
+			set := make(map[T]bool)
 			for i := range v.List().Len() {
-				list = append(list, get(v.List().Get(i)))
+				set[get(v.List().Get(i))] = true
 			}
-			tests = append(tests, func(x T) bool { return slices.Contains(list, x) == (name == "in") })
+			tests = append(tests, func(x T) bool { return set[x] == (name == "in") })
 			return
 		}
 		var bound T
