@@ -22,6 +22,13 @@ type Facts struct {
 	Complete bool // its regular end was met
 	Damaged  bool // see the DamageError
 
+	// Only Inspect says these. Writing is that a writer holds the file; of what lies
+	// elsewhere nothing is known of that. UpTo is the number of the last segment that
+	// is here, if it has the name of one that was ended: others may come after it, and
+	// what is Complete is up to there.
+	Writing bool
+	UpTo    uint64
+
 	Entries, Messages    uint64
 	Connections, Streams uint64
 	Gaps, Lost           uint64    // Gap entries, and how many entries they stand for; not what was left out on purpose

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
@@ -25,6 +26,23 @@ type Expecter interface{ Expect(at, n int64) }
 
 // Parker is what Bytes may be, too: Park lets go of all that can be had again.
 type Parker interface{ Park() }
+
+// Holder is what Bytes may be, too: Held says whether a writer held the file when it
+// was opened.
+type Holder interface{ Held() bool }
+
+// Held says whether a writer holds a file; false where the system does not tell.
+func Held(f *os.File) bool { return !writerGone(f) }
+
+// writing says whether somebody holds f, as far as that can be known.
+func writing(f file) bool {
+	far, is := f.(farFile)
+	if !is {
+		return f.waits()
+	}
+	h, is := far.Bytes.(Holder)
+	return is && h.Held()
+}
 
 // Part is a segment of a recording that lies elsewhere.
 type Part struct {

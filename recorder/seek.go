@@ -176,8 +176,13 @@ func (r *Reader) Inspect() (Facts, error) {
 	all.Bytes, all.Complete = 0, true
 	r.survey.carried = true
 	for {
+		held := writing(src.file) // before the look: who holds it then may end it now
 		err := r.look(src)
 		all.addSegment(&r.survey.facts)
+		all.Writing, all.UpTo = held && !r.survey.facts.Complete, 0
+		if r.header.Segment != 0 && isOlder(r.path, r.header.Segment) {
+			all.UpTo = r.header.Segment
+		}
 		if err != nil || r.family == nil {
 			return all, err
 		}

@@ -27,8 +27,10 @@ Where --memory-past was too small for all that was over, it says how often
 something was forgotten: in the running proxy, or in a recording that is read
 whole, as check would.
 
-A recording that ends in the middle, after a crash or because it is still being
-written, is incomplete. One whose bytes were changed is damaged: the facts are
+A recording that somebody writes now is still being written, where the system
+tells. Another one without an end, after a crash or as a copy that was made too
+early, is incomplete. In an archive no segment says that it is the last one: of
+its segments it is said up to which they are there. One whose bytes were changed is damaged: the facts are
 those of the part before, and the exit code is 12. With --strict it is 12, too,
 if entries are missing because the log could not keep up.`,
 		Example: `xdsproxy info @last

@@ -158,8 +158,12 @@ func (i *Info) Text() string {
 			state = "damaged"
 		case r.Lost > 0:
 			state = render.Count(r.Lost, "entry", "entries") + " lost"
+		case r.Writing:
+			state = "being written"
 		case !r.Complete:
 			state = "incomplete"
+		case r.UpToSegment > 0:
+			state = fmt.Sprintf("up to segment %d", r.UpToSegment)
 		}
 		rows = append(rows, []string{proxy, r.Name, from, lasted, render.Number(r.Entries), render.Size(r.Bytes), state})
 	}

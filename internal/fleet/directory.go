@@ -124,6 +124,7 @@ func cmpNames(a, b string) int {
 type localFile struct {
 	path string
 	info os.FileInfo
+	held bool // by a writer, before that was its size
 	mu   sync.Mutex
 	f    *os.File
 }
@@ -133,13 +134,16 @@ func openFile(path string) (*localFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the recording: %w", err)
 	}
+	held := recorder.Held(f)
 	info, err := f.Stat()
 	if err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("cannot open the recording: %w", err)
 	}
-	return &localFile{path: path, info: info, f: f}, nil
+	return &localFile{path: path, info: info, held: held, f: f}, nil
 }
+
+func (l *localFile) Held() bool { return l.held }
 
 func (l *localFile) Size() int64 { return l.info.Size() }
 

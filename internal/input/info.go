@@ -25,9 +25,9 @@ func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.O
 	facts, err := recorder.Facts{}, error(nil)
 	headers := (src.File || src.Viewer != nil) && !all
 	switch {
-	case headers && src.File:
+	case src.File:
 		facts, err = src.Inspect()
-		headers = err == nil && facts.MessageBytes > readAll
+		headers = headers && err == nil && facts.MessageBytes > readAll
 	case headers:
 		facts = src.All()
 		headers = facts.MessageBytes > readAll
@@ -54,10 +54,12 @@ func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.O
 		})
 		more = len(silent) > 0 // somebody who never said who it is
 		forgotten = new(account.Memory().Forgotten)
+		held, upTo := facts.Writing, facts.UpTo
 		facts = src.Facts()
 		if src.Viewer != nil {
 			facts = src.All()
 		}
+		facts.Writing, facts.UpTo = held && !facts.Complete, upTo
 	}
 	if err != nil && !facts.Damaged {
 		return nil, err
@@ -83,7 +85,7 @@ const maxClients = 1 << 20
 // InfoOf is the machine-readable form of facts.
 func InfoOf(name string, f recorder.Facts) *render.Info {
 	return &render.Info{
-		Schema: render.Schema, Format: "xdsp", Version: f.Version, Complete: f.Complete, Damaged: f.Damaged,
+		Schema: render.Schema, Format: "xdsp", Version: f.Version, Complete: f.Complete, Damaged: f.Damaged, Writing: f.Writing, UpToSegment: f.UpTo,
 		Entries: f.Entries, Messages: f.Messages, Streams: f.Streams, Connections: f.Connections,
 		Gaps: f.Gaps, Lost: f.Lost, First: render.Timestamp(f.First), Last: render.Timestamp(f.Last),
 		Descriptors: f.Descriptors != "" || f.BadDescriptors, Bytes: f.Bytes, MessageBytes: f.MessageBytes, Masked: f.Masked,

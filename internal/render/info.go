@@ -8,11 +8,15 @@ import (
 
 // Info are the facts about a recording, in their machine-readable form.
 type Info struct {
-	Schema       string `json:"schema"`
-	Format       string `json:"format"`
-	Version      uint32 `json:"version"`
-	Complete     bool   `json:"complete"`
-	Damaged      bool   `json:"damaged"`
+	Schema   string `json:"schema"`
+	Format   string `json:"format"`
+	Version  uint32 `json:"version"`
+	Complete bool   `json:"complete"`
+	Damaged  bool   `json:"damaged"`
+	// Writing is that somebody writes it now. UpToSegment is the last segment that is
+	// there, where none says that it is the last of all: complete is up to there.
+	Writing      bool   `json:"writing,omitempty"`
+	UpToSegment  uint64 `json:"up_to_segment,omitempty"`
 	Entries      uint64 `json:"entries"`
 	Messages     uint64 `json:"messages"`
 	Streams      uint64 `json:"streams"`
@@ -68,8 +72,12 @@ func (i *Info) Text(s Style) string {
 		state = s.paint(bad, "damaged")
 	case i.Live && !i.Complete:
 		state = s.paint(good, "being written by a running proxy")
+	case i.Writing:
+		state = s.paint(good, "still being written")
 	case !i.Complete:
-		state = s.paint(warned, "incomplete: still being written, or its writer was killed")
+		state = s.paint(warned, "incomplete: its end is not there")
+	case i.UpToSegment > 0:
+		state = s.paint(good, fmt.Sprintf("complete up to segment %d; whether others follow is not known", i.UpToSegment))
 	}
 	line("state", state)
 	line("format", fmt.Sprintf("%s, version %d", i.Format, i.Version))
