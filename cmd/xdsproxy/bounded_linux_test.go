@@ -157,6 +157,8 @@ func TestMessagesTooLargeToDecode(t *testing.T) {
 		{"info FILE --all", ""},
 		{"pushes FILE", ""},
 		{"diff FILE 4 6", "entry 4 cannot be compared: too large to decode: "},
+		{"diff FILE FILE", "2 responses of"},
+		{"diff FILE FILE -o json", `"unread": 4`},
 		{"report FILE 4 --yes -w DIR/1.zip", ""},
 		{"export FILE -w DIR/1.csv", ""},
 		{"export FILE -w DIR/1.jsonl", ""},

@@ -38,6 +38,7 @@ func (c *Comparison) Messages(ctx context.Context, args []string) error {
 	}
 	var docs [2]document.Document
 	var names [2]string
+	var part session.Seq // of which only the beginning is there
 	done := c.Reading(src)
 	spans := filter.Union(wanted.Spans)
 	spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
@@ -51,8 +52,15 @@ func (c *Comparison) Messages(ctx context.Context, args []string) error {
 			if e.Message == nil {
 				return console.Failed("entry %d is no message, but a %s", e.Seq, e.Kind).Hint("xdsproxy show %s %d prints it", console.ShellWord(args[0]), e.Seq)
 			}
-			if e.Message.Large() {
-				return console.Failed("entry %d cannot be compared: %s", e.Seq, e.Message.Unread()).Hint("it is recorded as it came: xdsproxy export %s --seq %d -w FILE.xdsp copies it", console.ShellWord(args[0]), e.Seq)
+			if e.Message.Unread() != "" {
+				failure := console.Failed("entry %d cannot be compared: %s", e.Seq, e.Message.Unread())
+				if e.Message.Large() {
+					failure = failure.Hint("it is recorded as it came: xdsproxy export %s --seq %d -w FILE.xdsp copies it", console.ShellWord(args[0]), e.Seq)
+				}
+				return failure
+			}
+			if e.Message.Truncated {
+				part = e.Seq
 			}
 			docs[i], names[i] = q.Documents.Message(e, c), messageName(e, c)
 		}
@@ -70,6 +78,9 @@ func (c *Comparison) Messages(ctx context.Context, args []string) error {
 		return err
 	}
 	r := c.compare(docs[0], docs[1])
+	if part != 0 && r.Same() {
+		return console.Failed("entry %d was not recorded whole: what is there of it does not differ", part)
+	}
 	if c.Output == "json" {
 		return c.JSON(&render.MessageDiff{Schema: render.Schema, StepJSON: render.NewStep(uint64(seqs[0]), uint64(seqs[1]), r)})
 	}

@@ -27,6 +27,7 @@ type holder struct {
 	masked   bodies
 	made     made
 	names    survey
+	unread   int // responses that are not there whole, or too large to decode
 }
 
 // maxSessionContents bounds the contents of a named resource, in bytes.
@@ -43,6 +44,9 @@ func (c *Comparison) readHoldings(ctx context.Context, source, name string) (*ho
 	bytes := 0
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30, Types: c.Types})
 	err = c.Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
+		if e.Kind == session.KindMessage && e.Side == session.Server && e.Message != nil && !e.Message.Whole() {
+			h.unread++
+		}
 		if c.Message == nil || !c.Message.Response() {
 			return nil
 		}
@@ -97,13 +101,20 @@ func (c *Comparison) Sessions(ctx context.Context, sourceA, sourceB, name string
 		maps.Copy(one.names.names, other.names.names)
 		return one.names.missing(name, sourceA)
 	}
-	out.Same, out.Masked = !s.differs, s.masked
+	out.Same, out.Masked, out.Unread = !s.differs, s.masked, one.unread+other.unread
+	for _, h := range []*holder{one, other} {
+		if h.unread > 0 {
+			c.Warn("%s of %s cannot be read whole: what clients accepted of that is not compared", render.Count(h.unread, "response", "responses"), h.name)
+		}
+	}
 	c.Differs = s.differs
 	if c.Output == "json" {
 		return c.JSON(out)
 	}
 	if len(out.Clients) == 0 {
-		c.Say("no client accepted anything in either recording")
+		if out.Unread == 0 {
+			c.Say("no client accepted anything in either recording")
+		}
 		return nil
 	}
 	w := bufio.NewWriter(c.Stdout)
@@ -121,7 +132,7 @@ func (c *Comparison) Sessions(ctx context.Context, sourceA, sourceB, name string
 			render.Count(out.Masked, "value", "values"), render.Count(s.veiled, "resource", "resources"))
 	}
 	if !s.differs {
-		fmt.Fprintf(w, "\nnothing that a client accepted last differs\n")
+		fmt.Fprintf(w, "\nnothing that a client accepted last%s differs\n", map[bool]string{true: ", and that can be read,"}[out.Unread > 0])
 	} else if name == "" && !c.All {
 		fmt.Fprintf(w, "\n--all lists the resources; a NAME behind the recordings shows what differs in it\n")
 	}

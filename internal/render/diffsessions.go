@@ -13,6 +13,7 @@ type SessionsDiff struct {
 	B       string       `json:"b"`
 	Same    bool         `json:"same"`
 	Masked  int          `json:"masked,omitempty"` // values that could not be compared
+	Unread  int          `json:"unread,omitempty"` // responses in both that could not be read whole: what is in them was not compared
 	Clients []ClientDiff `json:"clients"`
 }
 

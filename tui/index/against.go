@@ -56,6 +56,9 @@ func (f *Fetcher) Against(ctx context.Context, seq session.Seq, content bool) (*
 	if err != nil {
 		return nil, err
 	}
+	if m := got.Entry.Message; m != nil && m.Unread() != "" {
+		return nil, fmt.Errorf("%d cannot be compared: %s", seq, m.Unread())
+	}
 	m := got.Change.Message
 	if m == nil || !m.Response() {
 		return nil, fmt.Errorf("%d is no response", seq)
@@ -105,12 +108,20 @@ func (f *Fetcher) Messages(ctx context.Context, old, new session.Seq) (*Compared
 		if one.Entry.Message == nil {
 			return nil, fmt.Errorf("%d is no message: there is nothing to compare", one.Entry.Seq)
 		}
+		if why := one.Entry.Message.Unread(); why != "" {
+			return nil, fmt.Errorf("%d cannot be compared: %s", one.Entry.Seq, why)
+		}
 	}
 	a, b := got.Decoded(), now.Decoded()
 	c := &Compared{Kind: diff.Changed, Old: f.edition(got), New: f.edition(now)}
 	c.Result = diff.Compare(&a.Root, &b.Root, diff.Options{Type: now.Change.Method.Message(now.Entry.Side), Ignore: diff.Envelope(), Types: now.Change.Types})
 	if c.Result.Same() {
 		c.Kind = diff.Same
+		for _, one := range []*Fetched{got, now} {
+			if one.Entry.Message.Truncated {
+				return nil, fmt.Errorf("%d was not recorded whole: what is there of it does not differ", one.Entry.Seq)
+			}
+		}
 	}
 	return c, nil
 }

@@ -80,7 +80,7 @@ func (d *Decompressor) expand(m *session.Message) (session.Chunks, error) {
 		return collect(d.zstd, limit)
 	case "snappy":
 		plain, err := collect(snappy.NewReader(newChunkReader(m.Data)), limit)
-		if err == nil || errors.Is(err, errTooLong) {
+		if err == nil || errors.Is(err, tooLong(limit)) {
 			return plain, err
 		}
 		return expandSnappyBlock(m.Data, limit, err)
@@ -111,7 +111,7 @@ func expandSnappyBlock(data session.Chunks, limit int64, framed error) (session.
 		return nil, framed
 	}
 	if int64(n) > limit {
-		return nil, errTooLong
+		return nil, tooLong(limit)
 	}
 	plain, err := snappy.Decode(nil, packed)
 	if err != nil {
@@ -120,7 +120,18 @@ func expandSnappyBlock(data session.Chunks, limit int64, framed error) (session.
 	return session.Chunks{plain}, nil
 }
 
-var errTooLong = errors.New("it expands to more than is sensible for its length")
+var (
+	errTooLong  = errors.New("it expands to more than is sensible for its length")
+	errTooLarge = fmt.Errorf("it expands to more than %d MiB", session.MostRead>>20)
+)
+
+// tooLong says which bound a limit is.
+func tooLong(limit int64) error {
+	if limit == session.MostRead {
+		return errTooLarge
+	}
+	return errTooLong
+}
 
 // collect reads all of r into chunks, up to limit bytes.
 func collect(r io.Reader, limit int64) (session.Chunks, error) {
@@ -139,7 +150,7 @@ func collect(r io.Reader, limit int64) (session.Chunks, error) {
 			n += got
 		}
 		if total += int64(n); total > limit {
-			return nil, errTooLong
+			return nil, tooLong(limit)
 		}
 		if n > 0 {
 			out = append(out, chunk[:n])

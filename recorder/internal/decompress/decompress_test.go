@@ -81,6 +81,13 @@ func TestDecompress(t *testing.T) {
 	}
 }
 
+// Which bound was met is said: a message of random bytes expands to its length.
+func TestTooLong(t *testing.T) {
+	if a, b := tooLong(session.MostRead).Error(), tooLong(expandFree).Error(); !strings.Contains(a, "more than 256 MiB") || a == b {
+		t.Errorf("%q, %q", a, b)
+	}
+}
+
 func TestDecompressFails(t *testing.T) {
 	var d Decompressor
 	defer d.Close()

@@ -135,7 +135,7 @@ func (v *View) list(scr view.Screen, w, h int) []widget.Line {
 		return append(out, widget.Blank(), widget.Text(widget.Muted, "   reading"))
 	}
 	if len(rows) == 0 {
-		return append(out, v.empty()...)
+		return append(out, v.empty(scr, client)...)
 	}
 	for i := max(v.Win.Top, 1); i < min(max(v.Win.Top, 1)+h-v.titles, len(rows)+1); i++ {
 		l := v.rowLine(scr, &rows[i-1], &c)
@@ -145,11 +145,21 @@ func (v *View) list(scr view.Screen, w, h int) []widget.Line {
 	return out
 }
 
-func (v *View) empty() []widget.Line {
+func (v *View) empty(scr view.Screen, client string) []widget.Line {
 	if v.words != "" {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No resource has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
 	}
-	return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   It asked for nothing, and nothing was sent to it.")}
+	text := "It asked for nothing, and nothing was sent to it."
+	for _, c := range scr.Seen().Standing {
+		switch {
+		case c.Client != client || len(c.Types) == 0:
+		case slices.ContainsFunc(c.Types, func(t engine.TypeStatus) bool { return t.Lost }):
+			text = "No resource is known: not all was recorded or can be read."
+		default:
+			text = "It asked for no resource by name, and none was sent to it."
+		}
+	}
+	return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   "+text)}
 }
 
 // clientLine is who it is, and where it stands.
