@@ -145,6 +145,9 @@ func (d *detail) changes() {
 	}
 	switch {
 	case len(d.p.Changes) > 0:
+	case d.p.Unsure:
+		d.say("changed", Muted, "unknown")
+		return
 	case carried > 0 && had == carried:
 		d.say("changed", Muted, "nothing: the clients had all of it with equal content")
 		return

@@ -148,6 +148,24 @@ func TestObject(t *testing.T) {
 	}
 }
 
+// That no change is known says that there was none only where all was seen.
+func TestChangesThatAreNotKnown(t *testing.T) {
+	p := clean()
+	p.Unsure = true
+	if r := NewRow(&p.Head); r.Changed != (Word{Muted, "unknown"}) {
+		t.Errorf("the line says %+v", r.Changed)
+	}
+	for _, s := range Detail(&p, Form{}) {
+		if s.Label == "changed" && s.Text != "unknown" {
+			t.Errorf("it says %+v", s)
+		}
+	}
+	p.Added = 1
+	if r := NewRow(&p.Head); r.Changed != (Word{Plain, "+1"}) {
+		t.Errorf("of one that is known the line says %+v", r.Changed)
+	}
+}
+
 // The sign is that of the worst.
 func TestWorst(t *testing.T) {
 	for _, c := range []struct {

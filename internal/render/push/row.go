@@ -38,7 +38,7 @@ type Row struct {
 	LongTime string // to the millisecond
 	Version  string
 	Types    []string
-	Changed  string // how many resources
+	Changed  Word   // how many resources
 	Clients  Word   // how many of them accepted it
 	In       string // the time until it was accepted last
 	Notes    []Word // the worst first
@@ -87,8 +87,9 @@ func Worst(h *pushes.Head) Look {
 }
 
 // changed says how many resources were added, changed and removed. One with a new
-// name is none of these: it stands among the notes.
-func changed(h *pushes.Head) string {
+// name is none of these: it stands among the notes. Where part of the streams was not
+// seen, that no change is known does not say that there was none.
+func changed(h *pushes.Head) Word {
 	var out []string
 	for _, n := range []struct {
 		sign  string
@@ -100,11 +101,13 @@ func changed(h *pushes.Head) string {
 	}
 	switch {
 	case len(out) > 0:
-		return strings.Join(out, " ")
+		return Word{Plain, strings.Join(out, " ")}
 	case h.Renamed > 0:
-		return "names"
+		return Word{Plain, "names"}
+	case h.Unsure:
+		return Word{Muted, "unknown"}
 	}
-	return "nothing"
+	return Word{Muted, "nothing"}
 }
 
 func notes(h *pushes.Head) (out []Word) {

@@ -133,12 +133,7 @@ func (c *Columns) all() []column {
 		}},
 		{"VERSION", c.Version, false, func(r *Row, w int) Word { return Word{Plain, render.Middle(r.Version, w)} }},
 		{"TYPES", c.Types, false, func(r *Row, w int) Word { return Word{Plain, r.TypesIn(w)} }},
-		{"CHANGED", c.Changed, false, func(r *Row, _ int) Word {
-			if r.Changed == "nothing" {
-				return Word{Muted, r.Changed}
-			}
-			return Word{Plain, r.Changed}
-		}},
+		{"CHANGED", c.Changed, false, func(r *Row, _ int) Word { return r.Changed }},
 		{"ACCEPTED", c.Clients, true, func(r *Row, _ int) Word { return r.Clients }},
 		{"AFTER", c.In, true, func(r *Row, _ int) Word { return Word{Plain, r.In} }},
 	}

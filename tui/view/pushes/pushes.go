@@ -121,7 +121,7 @@ func (v *View) list() {
 // words are what a filter looks at.
 func words(h *pushes.Head) string {
 	r := push.NewRow(h)
-	return strings.Join([]string{r.N, r.LongTime, r.Version, h.Server, strings.Join(h.Types, " "), r.Changed, r.Notable()}, " ")
+	return strings.Join([]string{r.N, r.LongTime, r.Version, h.Server, strings.Join(h.Types, " "), r.Changed.Text, r.Notable()}, " ")
 }
 
 // settle puts the window where the selection is.
