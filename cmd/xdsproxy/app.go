@@ -51,6 +51,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 
+	strictCompletion(root)
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command ") {
 		err = unknownCommand(root, err)

@@ -88,6 +88,25 @@ func unknownCommand(root *cobra.Command, err error) error {
 	return f.Hint("xdsproxy --help lists the commands")
 }
 
+// strictCompletion makes a shell that is not known an error; cobra prints its help,
+// and is content.
+func strictCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return withUsage(cmd, misused("there is no completion for the shell %q", args[0]).
+				Hint("there is one for %s", strings.Join(commandNames(cmd), ", ")))
+		}
+	}
+}
+
 func commandNames(root *cobra.Command) []string {
 	var names []string
 	for _, c := range root.Commands() {

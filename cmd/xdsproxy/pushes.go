@@ -129,7 +129,7 @@ func (a *cli) pushes(ctx context.Context, name string, n int, output string, f *
 	if n > 0 {
 		p, ok := s.grouper.Push(checker.Engine, n)
 		if !ok {
-			return cmp.Or(damage, error(failed("there is no push %d in %q: it has %d", n, src.Name, len(s.grouper.Heads(checker.Engine))+s.grouper.Forgotten())))
+			return cmp.Or(damage, error(failed("there is no push %d in %q: it has %d", n, src.Name, len(s.grouper.Heads(checker.Engine))+s.grouper.Forgotten()).Hint("xdsproxy pushes %s lists them", shellWord(src.Name))))
 		}
 		if s.jsonl {
 			return cmp.Or(s.one(a, &p.Head), damage)

@@ -29,7 +29,7 @@ xdsproxy check part.xdsp | xdsproxy reveal part.xdsp.key`,
 		}
 		key, err := pseudonym.LoadKey(args[0])
 		if err != nil {
-			return failed("cannot read the key file %s: %w", args[0], err)
+			return failed("cannot read the key file %s: %w", args[0], err).Hint("it is the file that ends with .key, beside what export or report wrote with --pseudonyms")
 		}
 		r := pseudonym.NewReveal(key)
 		out := bufio.NewWriter(a.stdout)

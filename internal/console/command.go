@@ -17,7 +17,7 @@ func Runnable(command string) error {
 	_, err := exec.LookPath(command)
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		f := Failed("cannot run %q: no such command", command)
+		f := Failed("cannot run %q: no such command", command).Hint("name it with its path, or put its directory into PATH")
 		f.Code = exitNoCommand
 		return f
 	case err != nil:
