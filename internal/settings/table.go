@@ -197,7 +197,7 @@ func (c *Values) bind() []*Setting {
 		row(GroupGlobal, "quiet", &c.Quiet,
 			"log errors only, and print no summaries"),
 		row(GroupGlobal, "viewer-token-file", Text{&c.ViewerTokenFile, "FILE"},
-			"the token of the viewer endpoint, of one's own or of that which is read, is in this file"),
+			"read the token of the viewer endpoint from this file: of the one that this command opens, or that it reads"),
 		row(GroupGlobal, "verbose", &c.Verbose,
 			"log details"),
 	}...)
