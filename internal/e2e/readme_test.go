@@ -12,9 +12,9 @@ import (
 // notHere are commands of the README that no test can type, and why. All others are
 // typed.
 var notHere = map[string]string{
-	"kubectl apply -k deploy/overlays/istio": "needs a cluster",
-	"kubectl xds watch deploy/xdsproxy":      "needs a cluster",
-	"xdsproxy open @last":                    "needs a display",
+	"kubectl apply -k deploy/overlays/istio":        "needs a cluster",
+	"kubectl xds watch -n xdsproxy deploy/xdsproxy": "needs a cluster",
+	"xdsproxy open @last":                           "needs a display",
 }
 
 // untilThen are commands that go on until someone ends them, and what is waited for.
