@@ -206,7 +206,7 @@ func (r *Reader) enter(other *Reader) error {
 	err := r.closer.Close()
 	r.closer, r.src, r.path, r.first, r.at, r.header = other.closer, other.src, other.path, other.first, other.at, other.header
 	r.last, r.passed, r.rest, r.ended, r.err = 0, 0, nil, false, nil
-	r.survey, r.dict = survey{}, format.Dictionary{Pieces: r.dict.Pieces}
+	r.survey, r.dict = survey{}, format.Dictionary{Pieces: r.dict.Pieces, Large: r.dict.Large}
 	if _, ok := r.src.(*fileSource); ok {
 		r.dict.Fetch = r.fetch
 	}
