@@ -30,10 +30,10 @@ import (
 const hugeMessage = 800 << 20
 
 // recordLarge writes a conversation of so many responses with one resource of size
-// bytes, each accepted.
-func recordLarge(t *testing.T, path string, size, count int) {
+// bytes, each accepted. With a segment size it is in segments.
+func recordLarge(t *testing.T, path string, size, count int, segment int64) {
 	t.Helper()
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true, QueueBytes: 4 << 30, Masked: true})
+	log, err := recorder.Create(path, recorder.Options{NoTicks: true, QueueBytes: 4 << 30, Masked: true, MaxSize: segment})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func highWater(pid int) int64 {
 func TestMessagesTooLargeToDecode(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "large.xdsp")
-	recordLarge(t, file, hugeMessage, 2)
+	recordLarge(t, file, hugeMessage, 2, 0)
 	const unread = "too large to decode: "
 	for _, c := range []struct{ args, says string }{
 		{"watch FILE --no-follow", unread},
@@ -201,7 +201,7 @@ func TestMessagesTooLargeToDecode(t *testing.T) {
 func TestMessagesTooLargeToDecodeAreCopied(t *testing.T) {
 	dir := t.TempDir()
 	file, part := filepath.Join(dir, "large.xdsp"), filepath.Join(dir, "part.xdsp")
-	recordLarge(t, file, hugeMessage, 2)
+	recordLarge(t, file, hugeMessage, 2, 0)
 	out, most := peak(t, "export", file, "--seq", "4..5", "-w", part)
 	if most > 4*hugeMessage {
 		t.Errorf("it takes %d MB of memory", most>>20)
@@ -210,6 +210,19 @@ func TestMessagesTooLargeToDecodeAreCopied(t *testing.T) {
 	want, got := sums(t, file), sums(t, part)
 	if len(want) != 2 || len(got) != 1 || got[0] != want[0] {
 		t.Errorf("of %x there is %x", want, got)
+	}
+}
+
+// Who copies such messages gets those of every segment.
+func TestMessagesTooLargeToDecodeInSegments(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "large.xdsp")
+	recordLarge(t, file, hugeMessage, 2, 50_000)
+	segments, err := filepath.Glob(filepath.Join(filepath.Dir(file), "large*.xdsp"))
+	if err != nil || len(segments) < 2 {
+		t.Fatalf("segments %v, %v", segments, err)
+	}
+	if got := sums(t, file); len(got) != 2 || got[0] == got[1] {
+		t.Errorf("%d messages: %x", len(got), got)
 	}
 }
 
@@ -249,7 +262,7 @@ func sums(t *testing.T, file string) (out [][sha256.Size]byte) {
 func TestLargeMessagesAreRead(t *testing.T) {
 	const size = 100 << 20
 	file := filepath.Join(t.TempDir(), "large.xdsp")
-	recordLarge(t, file, size, 12)
+	recordLarge(t, file, size, 12, 0)
 	for _, c := range []struct{ args, says string }{
 		{"check FILE", "0 errors"},
 		{"status FILE", "SYNCED"},
