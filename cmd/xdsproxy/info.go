@@ -27,11 +27,13 @@ Where --memory-past was too small for all that was over, it says how often
 something was forgotten: in the running proxy, or in a recording that is read
 whole, as check would.
 
-A recording that somebody writes now is still being written, where the system
-tells. Another one without an end, after a crash or as a copy that was made too
-early, is incomplete. In an archive no segment says that it is the last one: of
-its segments it is said up to which they are there. One whose bytes were changed is damaged: the facts are
-those of the part before, and the exit code is 12. With --strict it is 12, too,
+A recording that somebody writes now is "still being written", where the system
+tells. One that has no end is "incomplete": after a crash, or as a copy that was
+made too early. In an archive no segment says that it is the last one, so info
+says up to which segment the recording is there.
+
+A recording whose bytes were changed is damaged: the facts are those of the part
+before, and the exit code is 12. With --strict it is 12, too,
 if entries are missing because the log could not keep up.`,
 		Example: `xdsproxy info @last
 xdsproxy info session.xdsp -o json
