@@ -71,7 +71,11 @@ func feedSegments(t *testing.T, client, server [][]byte, midway, missing int) []
 	tap := NewTap(Config{Conn: 1, Sink: log, Memory: memory, Midway: midway == 0, NewStream: func() session.StreamID { ids++; return ids }})
 	at := time.Unix(1, 0)
 	for i := range max(len(client), len(server)) {
-		for side, of := range map[session.Side][][]byte{session.Client: client, session.Server: server} {
+		for _, side := range []session.Side{session.Client, session.Server} { // no answer comes before its stream
+			of := client
+			if side == session.Server {
+				of = server
+			}
 			switch {
 			case i >= len(of):
 			case i == missing:
