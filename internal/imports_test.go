@@ -51,9 +51,9 @@ var allowed = map[string][]string{
 	"internal/heap":      {},
 	"internal/fleet":     {"session", "recorder", "internal/objects"},
 	"internal/store":     {"session", "internal/xds", "recorder", "decode", "check"},
-	"internal/input":     {"session", "proxy", "internal/notes", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve", "internal/fleet", "internal/objects"},
+	"internal/input":     {"internal/render/facts", "session", "proxy", "internal/notes", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve", "internal/fleet", "internal/objects"},
 	"internal/export":    {"session", "internal/nearest", "internal/notes", "internal/build", "internal/console", "internal/heap", "internal/store", "internal/input", "recorder", "decode", "check", "internal/render", "internal/engine", "internal/convert", "internal/convert/columns", "internal/fleet", "internal/configdump", "internal/report", "internal/pseudonym", "replay"},
-	"internal/across":    {"session", "internal/console", "internal/fleet", "internal/input", "recorder", "check", "internal/render"},
+	"internal/across":    {"internal/render/facts", "session", "internal/console", "internal/fleet", "internal/input", "recorder", "check", "internal/render"},
 	"internal/playback":  {"session", "internal/xds", "internal/nearest", "proxy", "internal/build", "internal/console", "internal/store", "internal/input", "internal/configdump", "internal/compare", "internal/export", "internal/engine", "recorder", "check", "internal/render", "replay", "replay/server", "replay/client", "replay/bisect", "replay/fault", "replay/shadow"},
 	"internal/mcp":       {"internal/nearest", "internal/console", "internal/render"},
 	"internal/compare":   {"session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
@@ -116,6 +116,7 @@ var allowed = map[string][]string{
 	"internal/held":           {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
 	"internal/configdump":     {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
 	"internal/render/foreign": {"internal/xds", "decode", "check", "internal/render"},
+	"internal/render/facts":   {"internal/render"},
 	"internal/render/push":    {"internal/pushes", "internal/render", "internal/shortname"},
 }
 

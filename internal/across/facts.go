@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/render/facts"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -27,7 +28,7 @@ type RecordingInfo struct {
 	Segments int    `json:"segments"`
 	// Unread is why nothing is known of it.
 	Unread string `json:"unread,omitempty"`
-	*render.Info
+	*facts.Info
 }
 
 // Total sums up what can be summed up.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/render/facts"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -15,29 +16,29 @@ const readAll = 256 << 20
 // Info is the facts about a source: of a large one by its headers, unless all of it
 // is to be read. It is nil if there are none; an error beside it says what is
 // damaged. follow is how what is read is followed.
-func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.Options) (*render.Info, error) {
+func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.Options) (*facts.Info, error) {
 	clients := map[string]bool{}
 	meet := func(id string) {
 		if id != "" && len(clients) < maxClients {
 			clients[id] = true
 		}
 	}
-	facts, err := recorder.Facts{}, error(nil)
+	f, err := recorder.Facts{}, error(nil)
 	headers := (src.File || src.Viewer != nil) && !all
 	switch {
 	case src.File:
-		facts, err = src.Inspect()
-		headers = headers && err == nil && facts.MessageBytes > readAll
+		f, err = src.Inspect()
+		headers = headers && err == nil && f.MessageBytes > readAll
 	case headers:
-		facts = src.All()
-		headers = facts.MessageBytes > readAll
+		f = src.All()
+		headers = f.MessageBytes > readAll
 	}
 	more, silent := false, map[session.ConnID]bool{}
 	var forgotten *uint64
 	switch {
 	case headers && src.File:
 		more, err = src.Clients(ctx, meet)
-		more = more || facts.Connections > uint64(len(clients))
+		more = more || f.Connections > uint64(len(clients))
 	case headers:
 		more = true // it would all have to come over here
 	default:
@@ -54,26 +55,26 @@ func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.O
 		})
 		more = len(silent) > 0 // somebody who never said who it is
 		forgotten = new(account.Memory().Forgotten)
-		held, upTo := facts.Writing, facts.UpTo
-		facts = src.Facts()
+		held, upTo := f.Writing, f.UpTo
+		f = src.Facts()
 		if src.Viewer != nil {
-			facts = src.All()
+			f = src.All()
 		}
-		facts.Writing, facts.UpTo = held && !facts.Complete, upTo
+		f.Writing, f.UpTo = held && !f.Complete, upTo
 	}
-	if err != nil && !facts.Damaged {
+	if err != nil && !f.Damaged {
 		return nil, err
 	}
-	i := InfoOf(src.Name, facts)
+	i := InfoOf(src.Name, f)
 	if src.Viewer != nil {
-		i.Live, i.Recording = true, facts.Path
+		i.Live, i.Recording = true, f.Path
 		forgotten = src.Viewer.Info().PastForgotten
 		for _, p := range src.Viewer.Info().Pairs {
-			i.Pairs = append(i.Pairs, render.InfoPair(p))
+			i.Pairs = append(i.Pairs, facts.InfoPair(p))
 		}
 	}
 	i.MoreClients, i.Unread, i.PastForgotten = more, headers, forgotten
-	if len(clients) > 0 || facts.Connections == 0 {
+	if len(clients) > 0 || f.Connections == 0 {
 		i.Clients = new(len(clients)) // else somebody was there, but nobody read who
 	}
 	return i, err
@@ -83,8 +84,8 @@ func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.O
 const maxClients = 1 << 20
 
 // InfoOf is the machine-readable form of facts.
-func InfoOf(name string, f recorder.Facts) *render.Info {
-	return &render.Info{
+func InfoOf(name string, f recorder.Facts) *facts.Info {
+	return &facts.Info{
 		Schema: render.Schema, Format: "xdsp", Version: f.Version, Complete: f.Complete, Damaged: f.Damaged, Writing: f.Writing, UpToSegment: f.UpTo,
 		Entries: f.Entries, Messages: f.Messages, Streams: f.Streams, Connections: f.Connections,
 		Gaps: f.Gaps, Lost: f.Lost, First: render.Timestamp(f.First), Last: render.Timestamp(f.Last),

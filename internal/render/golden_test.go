@@ -234,15 +234,3 @@ func FuzzEscapeJSON(f *testing.F) {
 		}
 	})
 }
-
-func TestInfo(t *testing.T) {
-	first := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	whole := &Info{
-		Schema: Schema, Format: "xdsp", Complete: true, Entries: 12345, Messages: 11800, Streams: 3, Connections: 2,
-		First: Timestamp(first), Last: Timestamp(first.Add(761 * time.Second)), Bytes: 41 << 20, MessageBytes: 3 << 30,
-		Masked: true, Clients: new(2), Program: "xdsproxy v1.0.0", Name: "session\x1b.xdsp", From: first, To: first.Add(761 * time.Second),
-	}
-	torn := &Info{Schema: Schema, Format: "xdsp", Gaps: 1, Lost: 240, Name: "torn.xdsp"}
-	hurt := &Info{Schema: Schema, Format: "xdsp", Damaged: true, Name: "hurt.xdsp"}
-	golden.Is(t, "testdata/info.txt", whole.Text(Style{})+"\n"+torn.Text(Style{})+"\n"+hurt.Text(Style{Color: true}))
-}

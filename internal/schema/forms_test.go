@@ -15,6 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/across"
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/render/facts"
 	"github.com/xdsproxy/xdsproxy/internal/render/push"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/bisect"
@@ -82,7 +83,7 @@ type (
 
 // canBeNil are the embedded pointers that may be nil, and whose members are then not
 // there.
-var canBeNil = map[reflect.Type]bool{reflect.TypeFor[shadow.Difference](): true, reflect.TypeFor[render.Info](): true}
+var canBeNil = map[reflect.Type]bool{reflect.TypeFor[shadow.Difference](): true, reflect.TypeFor[facts.Info](): true}
 
 // closed are the values of members that can have no others in version 1. Where it is
 // not here, a member may have values that do not exist today.
@@ -111,7 +112,7 @@ func forms() map[string]struct {
 	}{
 		"entry":         {"watch -o jsonl, export -o jsonl: one object a line", render.Object{}},
 		"entry-full":    {"show -o json: one object for each entry", shown{}},
-		"info":          {"info -o json", render.Info{}},
+		"info":          {"info -o json", facts.Info{}},
 		"info-many":     {"info -o json, of many recordings", across.Info{}},
 		"check":         {"check -o json, and findings.json of a report", render.Report{}},
 		"rules":         {"explain -o json", render.Rules{}},

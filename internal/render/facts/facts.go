@@ -1,9 +1,13 @@
-package render
+// Package facts turns the facts about a recording into text, and into an object for
+// machines.
+package facts
 
 import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // Info are the facts about a recording, in their machine-readable form.
@@ -52,7 +56,7 @@ type Info struct {
 	From, To time.Time `json:"-"` // First and Last
 }
 
-// InfoPair is where a proxy listens, and what is behind it.
+// InfoPair, which the schema names so, is where a proxy listens, and what is behind it.
 type InfoPair struct {
 	Listen   string `json:"listen"`
 	Upstream string `json:"upstream"`
@@ -61,67 +65,67 @@ type InfoPair struct {
 const dateForm = "2006-01-02 15:04:05 MST"
 
 // Text is what a person reads.
-func (i *Info) Text(s Style) string {
+func (i *Info) Text(s render.Style) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", s.paint(title, Safe(i.Name)))
+	fmt.Fprintf(&b, "%s\n", s.Title(render.Safe(i.Name)))
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-12s %s\n", name, value) }
 
-	state := s.paint(good, "complete")
+	state := s.Good("complete")
 	switch {
 	case i.Damaged:
-		state = s.paint(bad, "damaged")
+		state = s.Bad("damaged")
 	case i.Live && !i.Complete:
-		state = s.paint(good, "being written by a running proxy")
+		state = s.Good("being written by a running proxy")
 	case i.Writing:
-		state = s.paint(good, "still being written")
+		state = s.Good("still being written")
 	case !i.Complete:
-		state = s.paint(warned, "incomplete: its end is not there")
+		state = s.Warned("incomplete: its end is not there")
 	case i.UpToSegment > 0:
-		state = s.paint(good, fmt.Sprintf("complete up to segment %d; whether others follow is not known", i.UpToSegment))
+		state = s.Good(fmt.Sprintf("complete up to segment %d; whether others follow is not known", i.UpToSegment))
 	}
 	line("state", state)
 	line("format", fmt.Sprintf("%s, version %d", i.Format, i.Version))
 	if i.Program != "" {
-		line("written by", Safe(i.Program))
+		line("written by", render.Safe(i.Program))
 	}
 	for _, p := range i.Pairs {
-		line("proxies", Safe(p.Listen)+" to "+Safe(p.Upstream))
+		line("proxies", render.Safe(p.Listen)+" to "+render.Safe(p.Upstream))
 	}
 	if i.Recording != "" {
-		line("recorded in", Safe(i.Recording))
+		line("recorded in", render.Safe(i.Recording))
 	}
 	if !i.From.IsZero() {
 		line("from", i.From.UTC().Format(dateForm))
-		line("to", i.To.UTC().Format(dateForm)+", "+Duration(i.To.Sub(i.From)))
+		line("to", i.To.UTC().Format(dateForm)+", "+render.Duration(i.To.Sub(i.From)))
 	}
-	line("entries", Number(i.Entries))
-	line("messages", fmt.Sprintf("%s, %s", Number(i.Messages), Size(i.MessageBytes)))
-	line("on disk", Size(i.Bytes))
+	line("entries", render.Number(i.Entries))
+	line("messages", fmt.Sprintf("%s, %s", render.Number(i.Messages), render.Size(i.MessageBytes)))
+	line("on disk", render.Size(i.Bytes))
 	clients := "unknown"
 	switch {
 	case i.Clients != nil && i.MoreClients:
-		clients = "at least " + Number(*i.Clients)
+		clients = "at least " + render.Number(*i.Clients)
 	case i.Clients != nil:
-		clients = Number(*i.Clients)
+		clients = render.Number(*i.Clients)
 	}
 	line("clients", clients)
-	line("connections", Number(i.Connections))
-	line("streams", Number(i.Streams))
+	line("connections", render.Number(i.Connections))
+	line("streams", render.Number(i.Streams))
 	switch {
 	case i.Gaps == 0 && i.Lost == 0:
 		line("gaps", "none")
 	case i.Gaps == 0:
-		line("gaps", s.paint(warned, "none, but "+Count(i.Lost, "entry", "entries")+" before it, in files that are not here"))
+		line("gaps", s.Warned("none, but "+render.Count(i.Lost, "entry", "entries")+" before it, in files that are not here"))
 	default:
-		line("gaps", s.paint(bad, fmt.Sprintf("%s, %s lost", Number(i.Gaps), Count(i.Lost, "entry", "entries"))))
+		line("gaps", s.Bad(fmt.Sprintf("%s, %s lost", render.Number(i.Gaps), render.Count(i.Lost, "entry", "entries"))))
 	}
 	if i.PastForgotten != nil && *i.PastForgotten > 0 {
-		line("memory", s.paint(warned, "of what was over, "+forgotten(*i.PastForgotten)+"; see --memory-past"))
+		line("memory", s.Warned("of what was over, something was forgotten "+render.Count(*i.PastForgotten, "time", "times")+"; see --memory-past"))
 	}
 	if i.Masked {
 		line("secrets", "masked")
 	} else {
-		line("secrets", s.paint(warned, "not masked"))
+		line("secrets", s.Warned("not masked"))
 	}
 	if i.Descriptors {
 		line("descriptors", "in it")
