@@ -56,7 +56,7 @@ type Info struct {
 	From, To time.Time `json:"-"` // First and Last
 }
 
-// InfoPair, which the schema names so, is where a proxy listens, and what is behind it.
+// InfoPair is where a proxy listens, and what is behind it.
 type InfoPair struct {
 	Listen   string `json:"listen"`
 	Upstream string `json:"upstream"`
