@@ -22,7 +22,8 @@ import (
 
 var (
 	sources = []origin.Source{
-		{System: "Envoy Gateway", Kind: "Gateway", Namespace: "infra", Name: "eg", Section: "https"}, {System: "Envoy Gateway", Kind: "HTTPRoute", Namespace: "shop", Name: "cart"},
+		{System: "Envoy Gateway", Kind: "Gateway", Namespace: "infra", Name: "eg", Section: "https"},
+		{System: "Envoy Gateway", Kind: "HTTPRoute", Namespace: "shop", Name: "cart"},
 		{System: "Envoy Gateway", Kind: "HTTPRoute", Namespace: "shop", Name: "pay"},
 	}
 	colours = []Style{{}, {Color: true}}
@@ -98,11 +99,16 @@ func TestSessionsDiffText(t *testing.T) {
 		{Client: "n1", Types: []TypeDiff{
 			{Type: "CDS", Same: 1, Differ: 1, OnlyA: 1, OnlyB: 2, Resources: []ResourcePair{
 				{Name: "c1", State: PairDiffers, A: &Accepted{5, "1"}, B: &Accepted{7, ""}, Sources: sources, MoreSources: true},
-				{Name: "c2", State: PairOnlyA, A: &Accepted{5, "1"}, Sources: sources[:1]}, {Name: "c3", State: PairOnlyB, B: &Accepted{9, "3\n"}},
+				{Name: "c2", State: PairOnlyA, A: &Accepted{5, "1"}, Sources: sources[:1]},
+				{Name: "c3", State: PairOnlyB, B: &Accepted{9, "3\n"}},
 			}},
-			{Type: "EDS", Differ: 2}, {Type: "RDS", OnlyA: 1}, {Type: "SDS", OnlyB: 1},
+			{Type: "EDS", Differ: 2},
+			{Type: "RDS", OnlyA: 1},
+			{Type: "SDS", OnlyB: 1},
 		}},
-		{Client: "n2", Other: "n3"}, {Client: "n4", Only: "a"}, {Only: "b", Types: []TypeDiff{{Type: "LDS", Same: 1000}}},
+		{Client: "n2", Other: "n3"},
+		{Client: "n4", Only: "a"},
+		{Only: "b", Types: []TypeDiff{{Type: "LDS", Same: 1000}}},
 	}}
 	golden.Is(t, "testdata/told/sessionsdiff.txt", d.Text(Style{})+d.Text(Style{Color: true}))
 }
@@ -139,16 +145,24 @@ func TestEffects(t *testing.T) {
 	at := func(seq session.Seq, d time.Duration) effect.Moment { return effect.Moment{Seq: seq, At: now.Add(d)} }
 	var b strings.Builder
 	for _, e := range []effect.Effect{
-		{State: effect.Unknown}, {State: effect.InEffect}, {State: effect.InEffect, Accepted: at(3, 0), Effective: at(4, 12*time.Millisecond)},
-		{State: effect.InEffect, Accepted: at(3, 0), Removed: true}, {State: effect.Warming, Waits: []string{"EDS a", "SDS b"}, Accepted: at(3, -time.Minute)},
-		{State: effect.Draining}, {State: effect.Other}, {State: effect.Other, Removed: true}, {State: effect.Absent, Why: "it went"}, {State: effect.Failed, Why: "bad", Waits: []string{"x"}},
+		{State: effect.Unknown},
+		{State: effect.InEffect},
+		{State: effect.InEffect, Accepted: at(3, 0), Effective: at(4, 12*time.Millisecond)},
+		{State: effect.InEffect, Accepted: at(3, 0), Removed: true},
+		{State: effect.Warming, Waits: []string{"EDS a", "SDS b"}, Accepted: at(3, -time.Minute)},
+		{State: effect.Draining},
+		{State: effect.Other},
+		{State: effect.Other, Removed: true},
+		{State: effect.Absent, Why: "it went"},
+		{State: effect.Failed, Why: "bad", Waits: []string{"x"}},
 	} {
 		e.Type, e.Name = "CDS", "c1"
 		line, _ := JSONLine(newEffective(&e))
 		fmt.Fprintf(&b, "%s | %s\n%s", EffectWord(&e), EffectText(&e, now), line)
 	}
 	for _, s := range []effect.Standing{
-		{}, {Expected: true, Counts: map[string]effect.Count{"CDS": {InEffect: 1, Known: 1, All: 1}}},
+		{},
+		{Expected: true, Counts: map[string]effect.Count{"CDS": {InEffect: 1, Known: 1, All: 1}}},
 		{Expected: true, Counts: map[string]effect.Count{"CDS": {Known: 1, All: 1}}, Behind: []effect.Effect{{Type: "CDS", Name: "c1", State: effect.Warming}}},
 	} {
 		fmt.Fprintf(&b, "%s\n", EffectOf(&s))
