@@ -72,14 +72,17 @@ func openStore(ctx context.Context, source string, o Options) (place, iter.Seq2[
 		return nil, nil, err
 	}
 	b := &bucket{store: store, late: &late{say: o.Tell}}
+	found, err := b.find(ctx, key, o)
+	return b, found, err
+}
+
+// find is what is below a key that ends in /, or else the recording of that key.
+func (b *bucket) find(ctx context.Context, key string, o Options) (iter.Seq2[object, error], error) {
 	if key == "" || strings.HasSuffix(key, "/") {
-		return b, b.list(ctx, key, o), nil
+		return b.list(ctx, key, o), nil
 	}
-	found, err := b.named(ctx, key, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	return b, one(found...), nil
+	found, err := b.named(ctx, key)
+	return one(found...), err
 }
 
 // list is what is below a prefix.
@@ -119,7 +122,7 @@ func objectOf(f objects.Object, prefix string) object {
 
 // named is the object of that key, or the segments of the recording that is called
 // so.
-func (b *bucket) named(ctx context.Context, key string, o Options) ([]object, error) {
+func (b *bucket) named(ctx context.Context, key string) ([]object, error) {
 	dir, base := path.Split(key)
 	f, err := b.store.Stat(ctx, key)
 	n, is := parse("", base)
@@ -135,30 +138,29 @@ func (b *bucket) named(ctx context.Context, key string, o Options) ([]object, er
 	case !is:
 		return nil, b.missing(ctx, key)
 	}
-	found, lowest := b.siblings(ctx, dir, n.recording, &err)
-	if len(found) == 0 {
-		if err == nil {
-			err = b.missing(ctx, key)
-		}
+	found, lowest, err := b.siblings(ctx, dir, n.recording)
+	if err == nil && len(found) == 0 {
+		err = b.missing(ctx, key)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return b.otherDays(ctx, dir, n.recording, found, lowest)
 }
 
 // siblings are the segments of a recording in one directory.
-func (b *bucket) siblings(ctx context.Context, dir, recording string, failure *error) (found []object, lowest uint64) {
-	*failure = nil
+func (b *bucket) siblings(ctx context.Context, dir, recording string) (found []object, lowest uint64, err error) {
 	for f, err := range b.store.List(ctx, dir+recording+".") {
 		var strange *objects.KeyError
 		if errors.As(err, &strange) {
 			continue
 		}
 		if err != nil {
-			*failure = err
-			return nil, 0
+			return nil, 0, err
 		}
-		n, is := parse("", strings.TrimPrefix(f.Key, dir))
-		if !is || n.recording != recording || strings.Contains(strings.TrimPrefix(f.Key, dir), "/") {
+		base := strings.TrimPrefix(f.Key, dir)
+		n, is := parse("", base)
+		if !is || n.recording != recording || strings.Contains(base, "/") {
 			continue
 		}
 		if n.segment != 0 && (lowest == 0 || n.segment < lowest) {
@@ -166,10 +168,10 @@ func (b *bucket) siblings(ctx context.Context, dir, recording string, failure *e
 		}
 		found = append(found, objectOf(f, dir))
 	}
-	return found, lowest
+	return found, lowest, nil
 }
 
-// quiet is for how many days in a row a recording may have no segment.
+// quiet is how many days on the next segment of a recording is looked for.
 const quiet = 31
 
 // otherDays adds the segments of other days, which are beside the directory of
@@ -194,8 +196,7 @@ func (b *bucket) otherDays(ctx context.Context, dir, recording string, found []o
 				return nil
 			}
 			parts[at] = "date=" + d.Format(time.DateOnly)
-			var err error
-			more, least := b.siblings(ctx, strings.Join(parts, "/"), recording, &err)
+			more, least, err := b.siblings(ctx, strings.Join(parts, "/"), recording)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -67,7 +67,6 @@ func (w *walk) dir(key string, depth int) error {
 		}
 		return nil
 	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmpNames(a.Name(), b.Name()) })
 	for _, e := range entries {
 		if err := w.entry(key, e.Name(), depth); err != nil {
 			return err
@@ -87,7 +86,7 @@ func realPath(where string) (string, error) {
 }
 
 func (w *walk) entry(key, base string, depth int) error {
-	if len(base) > 0 && base[0] == '.' {
+	if strings.HasPrefix(base, ".") {
 		return nil
 	}
 	if key != "" {
@@ -107,16 +106,6 @@ func (w *walk) entry(key, base string, depth int) error {
 		return errStop
 	}
 	return nil
-}
-
-func cmpNames(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // localFile is the bytes of a file as it was when it was opened, which is open

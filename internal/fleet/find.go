@@ -101,9 +101,6 @@ func gather(source string, where place, objects iter.Seq2[object, error], o Opti
 
 // skips says whether a day is not wanted.
 func (o *Options) skips(day time.Time) bool {
-	if day.IsZero() {
-		return false
-	}
 	return !o.Until.IsZero() && day.After(o.Until.UTC())
 }
 

@@ -37,12 +37,12 @@ func record(t testing.TB, dir, base string, entries int) []string {
 		t.Fatal(err)
 	}
 	for i := range entries {
-		data := append(fmt.Appendf(nil, "%s %d ", base, i), noise(1000+i)...)
+		data := append(fmt.Appendf(nil, "%s %d ", base, i), noise(1200+i)...)
 		log.Append(session.Entry{
 			Time: time.Unix(1_800_000_000+60*int64(i), 0), Conn: 1, Stream: 1, Side: session.Server, Kind: session.KindMessage,
 			Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
 		})
-		for log.Stats().Entries < uint64(i+1) {
+		for i%3 == 2 && log.Stats().Entries < uint64(i+1) { // several blocks, for several segments
 			time.Sleep(100 * time.Microsecond)
 		}
 	}

@@ -35,11 +35,13 @@ type name struct {
 // recordings apart: a directory for each proxy, or a file.
 func parse(above, p string) (n name, ok bool) {
 	dir, base := path.Split(p)
-	if !strings.HasSuffix(base, ending) || len(base) == len(ending) || strings.HasPrefix(base, ".") || len(p) > 8<<10 {
+	if !strings.HasSuffix(base, ending) || strings.HasPrefix(base, ".") || len(p) > 8<<10 {
 		return n, false
 	}
 	n.recording, n.segment = splitSegment(strings.TrimSuffix(base, ending))
-	n.pairs(above)
+	for part := range strings.SplitSeq(above, "/") {
+		n.pair(part)
+	}
 	var kept []string
 	for part := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
 		if !n.pair(part) { // segments of one recording are of several days
@@ -51,13 +53,6 @@ func parse(above, p string) (n name, ok bool) {
 		n.proxy = strings.Trim(clip(n.group), "/")
 	}
 	return n, true
-}
-
-// pairs reads a path.
-func (n *name) pairs(dir string) {
-	for part := range strings.SplitSeq(dir, "/") {
-		n.pair(part)
-	}
 }
 
 // pair reads a part of a path, and says whether it is a day.
