@@ -18,10 +18,14 @@ import (
 // testToken is what the stand-in has in the Secret.
 const testToken = "a-token-for-tests-only"
 
-// TestMain is also the stand-in for kubectl, where the test program is called so.
+// TestMain is also the stand-in for kubectl, and for xdsproxy, where the test program
+// is called so.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "kubectl" {
+	switch filepath.Base(os.Args[0]) {
+	case "kubectl":
 		os.Exit(standIn(os.Args[1:]))
+	case "xdsproxy":
+		os.Exit(standInProxy(os.Args[1:]))
 	}
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -67,9 +71,14 @@ func standIn(args []string) int {
 	_ = log.Close()
 	switch {
 	case slices.Contains(args, "secret"):
-		if os.Getenv("STANDIN_SECRET") == "none" {
+		switch secret := os.Getenv("STANDIN_SECRET"); secret {
+		case "":
+		case "none":
 			fmt.Fprintln(os.Stderr, `Error from server (NotFound): secrets "xdsproxy-viewer" not found`)
 			return 1
+		default: // what it has
+			fmt.Println(secret)
+			return 0
 		}
 		fmt.Print(base64.StdEncoding.EncodeToString([]byte(testToken + "\n")))
 		return 0
