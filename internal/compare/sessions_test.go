@@ -2,8 +2,10 @@ package compare
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
@@ -24,6 +26,15 @@ func TestCompared(t *testing.T) {
 	messages := func(args ...string) func(*Comparison) error {
 		return func(c *Comparison) error { return c.Messages(t.Context(), args) }
 	}
+	dump := func(source, name string) func(*Comparison) error {
+		return func(c *Comparison) error { return c.ConfigDump(t.Context(), source, name) }
+	}
+	held := func(source, name string) func(*Comparison) error {
+		return func(c *Comparison) error { return c.Held(t.Context(), source, c.States(t.Context(), name), name) }
+	}
+	monday, tuesday, fleet, holds, broken := "testdata/monday.xds", "testdata/tuesday.xds", "testdata/fleet.xds", "testdata/holds.xds", "testdata/broken.xds"
+	long := strings.Repeat("gateway-", 10) + "0"
+	envoy := filepath.Join("..", "configdump", "testdata", "secrets.json")
 	sessions := func(a, b, name string) func(*Comparison) error {
 		return func(c *Comparison) error { return c.Sessions(t.Context(), a, b, name) }
 	}
@@ -60,6 +71,61 @@ func TestCompared(t *testing.T) {
 		{"of one type", Comparison{Type: "CDS", Context: 1}, sessions(nack, at("demo"), "")},
 		{"of one resource", Comparison{}, sessions(nack, other, "web")},
 		{"of a resource that is in none", Comparison{}, sessions(nack, other, "nothing like it")},
+		{"of several clients", Comparison{}, sessions(monday, tuesday, "")},
+		{"of several clients, all of it", Comparison{All: true}, sessions(monday, tuesday, "")},
+		{"of several clients, as JSON", Comparison{All: true, Output: "json"}, sessions(monday, tuesday, "")},
+		{"the other way", Comparison{All: true}, sessions(tuesday, monday, "")},
+		{"of one client", Comparison{Client: "gw-1"}, sessions(monday, tuesday, "")},
+		{"of a client that is only in one", Comparison{Client: "gw-3"}, sessions(monday, tuesday, "")},
+		{"of a client that is in none", Comparison{Client: "gw-7"}, sessions(monday, tuesday, "")},
+		{"of several clients, a resource", Comparison{Context: 0}, sessions(monday, tuesday, "c2")},
+		{"of several clients, a resource as JSON", Comparison{Output: "json", Type: "EDS"}, sessions(monday, tuesday, "c2")},
+		{"of several clients, a resource that is the same", Comparison{}, sessions(monday, tuesday, "c5")},
+		{"of several clients, a resource that is in one", Comparison{}, sessions(monday, tuesday, "l1")},
+		{"of several clients, part of a name", Comparison{}, sessions(monday, tuesday, "C")},
+		{"recordings with secrets", Comparison{All: true}, sessions(at("envoy-sotw-secrets"), at("envoy-delta-secrets"), "")},
+		{"a secret of two recordings", Comparison{Context: 1}, sessions(at("envoy-sotw-secrets"), at("envoy-delta-secrets"), "ledger-cert")},
+		{"what cannot be read whole", Comparison{}, sessions(broken, monday, "")},
+		{"what cannot be read whole and is the same", Comparison{}, sessions(broken, broken, "")},
+		{"nothing at all", Comparison{}, sessions(holds, holds, "")},
+		{"nothing at all, by name", Comparison{}, sessions(holds, holds, "c1")},
+		{"twice through a pipe", Comparison{}, sessions("-", "-", "")},
+		{"a recording that is not there", Comparison{}, sessions(nack, "nowhere.xdsp", "")},
+		{"what was removed", Comparison{Client: "gw-1"}, versions(monday, "c2")},
+		{"what was removed, all of it", Comparison{Client: "gw-1", All: true}, versions(monday, "c2")},
+		{"what is not answered, as JSON", Comparison{Client: "gw-2", Output: "json", From: "v1"}, versions(monday, "c1")},
+		{"what is not answered", Comparison{Client: "gw-2"}, versions(monday, "c1")},
+		{"what was rejected among others", Comparison{Client: "gw-2", To: "v2"}, versions(monday, "c1")},
+		{"one version", Comparison{Client: "gw-2"}, versions(monday, "c9")},
+		{"the same for all", Comparison{}, versions(fleet, "all")},
+		{"not the same for all", Comparison{}, versions(fleet, "c1")},
+		{"of a client without a node", Comparison{}, versions(fleet, "nobody")},
+		{"what cannot be decoded", Comparison{}, versions(broken, "c2")},
+		{"of nothing", Comparison{}, versions(holds, "c1")},
+		{"a part of a name", Comparison{}, versions(fleet, "C")},
+		{"a message that does not parse", Comparison{}, messages(broken, "5", "8")},
+		{"a request and a response", Comparison{Context: 0}, messages(monday, "3", "5")},
+		{"two requests", Comparison{}, messages(monday, "3", "6")},
+		{"two messages that are far apart", Comparison{Context: 0}, messages(monday, "22", "26")},
+		{"two messages, the later first", Comparison{Context: 0}, messages(monday, "26", "22")},
+		{"two numbers, one of none", Comparison{}, messages(monday, "3", "x")},
+		{"two messages of a file that is not there", Comparison{}, messages("nowhere.xdsp", "1", "2")},
+		{"a dump", Comparison{}, dump(at("envoy-sotw-secrets"), envoy)},
+		{"a dump, of one type", Comparison{Type: "SDS"}, dump(at("envoy-sotw-secrets"), envoy)},
+		{"a dump as JSON", Comparison{Type: "EDS", Output: "json"}, dump(at("envoy-sotw-secrets"), envoy)},
+		{"a dump of another client", Comparison{}, dump(monday, envoy)},
+		{"a dump for a client that it is not of", Comparison{Client: "gw-1"}, dump(monday, envoy)},
+		{"a dump that is none", Comparison{}, dump(monday, tuesday)},
+		{"a dump that is not there", Comparison{}, dump(monday, "nowhere.json")},
+		{"a dump and a pipe", Comparison{}, dump("-", envoy)},
+		{"what clients hold", Comparison{Client: long}, held(monday, holds)},
+		{"what clients hold, as JSON", Comparison{Client: "gw-1", Output: "json"}, held(monday, holds)},
+		{"what clients hold, of one that is not said", Comparison{}, held(monday, holds)},
+		{"what clients hold, of a type", Comparison{Client: long, Type: "EDS"}, held(monday, holds)},
+		{"what clients hold, in a file that says it of none", Comparison{}, held(monday, tuesday)},
+		{"what clients hold, in a recording with more", Comparison{}, held(monday, at("envoy-sotw-held"))},
+		{"what clients hold, in a pipe", Comparison{}, held(monday, "-")},
+		{"what clients hold, in a file that is not there", Comparison{}, held(monday, "nowhere.xdsp")},
 	} {
 		var out, said bytes.Buffer
 		c := tc.asked
@@ -73,6 +139,14 @@ func TestCompared(t *testing.T) {
 			fmt.Fprintf(&got, "said: %s", said.Bytes())
 		}
 		fmt.Fprintf(&got, "differs: %v; %v\n", c.Differs, err)
+		if wrong, is := errors.AsType[*console.Failure](err); is && len(wrong.Hints) > 0 {
+			fmt.Fprintf(&got, "hints: %s\n", strings.Join(wrong.Hints, "\n       "))
+		}
+	}
+	for name, want := range map[string]bool{envoy: true, monday: false, "nowhere": false, "testdata": false} {
+		if IsState(name) != want {
+			t.Errorf("%s is a state: %v", name, !want)
+		}
 	}
 	golden.Is(t, "testdata/compared.txt", got.String())
 }
