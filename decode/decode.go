@@ -17,8 +17,7 @@ func Decode(m xds.Method, side session.Side, contentType string, data []byte) do
 	return Decoder{}.Decode(m, side, contentType, data)
 }
 
-// Decoder decodes with more types than the linked ones. Its methods are the
-// functions of the same names.
+// Decoder decodes with more types than the linked ones.
 type Decoder struct {
 	Types *descriptors.Types // may be nil
 }
@@ -50,13 +49,8 @@ func (x Decoder) Resource(r *Resource) document.Document {
 	return d.Any(r.TypeURL, r.Body)
 }
 
-// Wire lists the fields of a message as document.Wire does. A message in JSON has
-// none.
-func Wire(m xds.Method, side session.Side, contentType string, data []byte, most int) (fields []document.WireField, problem string) {
-	return Decoder{}.Wire(m, side, contentType, data, most)
-}
-
-// Wire lists the fields of a message.
+// Wire lists the fields of a message as Wire of document.Decoder does. A message in
+// JSON has none.
 func (x Decoder) Wire(m xds.Method, side session.Side, contentType string, data []byte, most int) (fields []document.WireField, problem string) {
 	name, isJSON, _ := typeOf(m, side, contentType, data)
 	if isJSON {

@@ -32,7 +32,7 @@ func TestDecodeFindsTheForm(t *testing.T) {
 		if doc := Decode(m, session.Server, c.content, []byte(c.data)); len(doc.Problems) != c.problems || (doc.Type == xds.PackageV3+"DiscoveryResponse") != c.typed {
 			t.Errorf("%q of %q: a %q, %q", c.path, c.content, doc.Type, doc.Problems)
 		}
-		if fields, problem := Wire(m, session.Server, c.content, []byte(c.data), 100); len(fields) > 0 != c.fields || problem != "" {
+		if fields, problem := (Decoder{}).Wire(m, session.Server, c.content, []byte(c.data), 100); len(fields) > 0 != c.fields || problem != "" {
 			t.Errorf("%q of %q: %d fields, %q", c.path, c.content, len(fields), problem)
 		}
 	}

@@ -34,11 +34,6 @@ const maxWireText = 256
 // Wire lists the fields of a message of the type with this full name, in the order
 // of their bytes: at most so many. It says what is wrong with the bytes, "" if
 // nothing is.
-func Wire(name string, data []byte, most int) (fields []WireField, problem string) {
-	return Decoder{}.Wire(name, data, most)
-}
-
-// Wire is the function of the same name.
 func (d Decoder) Wire(name string, data []byte, most int) (fields []WireField, problem string) {
 	l := wireLister{types: d.Types, most: most}
 	l.list(d.Types.Find(protoreflect.FullName(name)), data, 0, 0)

@@ -34,7 +34,7 @@ func TestWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, problem := document.Wire(response, data, 1000)
+	fields, problem := document.Decoder{}.Wire(response, data, 1000)
 	want := `0+2/3 1 version_info len  "7"
 3+2/68 2 resources len google.protobuf.Any 
 5+2/53  1 type_url len  "type.googleapis.com/envoy.config.cluster.v3.Cluster"
@@ -48,10 +48,10 @@ func TestWire(t *testing.T) {
 	if got := wireText(fields); problem != "" || got != want {
 		t.Errorf("%q\n%s", problem, got)
 	}
-	if some, _ := document.Wire(response, data, 3); len(some) != 3 {
+	if some, _ := (document.Decoder{}).Wire(response, data, 3); len(some) != 3 {
 		t.Errorf("asked for 3 fields, there are %d", len(some))
 	}
-	_, problem = document.Wire(response, data[:len(data)-5], 1000)
+	_, problem = document.Decoder{}.Wire(response, data[:len(data)-5], 1000)
 	if problem == "" {
 		t.Error("nothing is wrong with half a message")
 	}
@@ -68,7 +68,7 @@ func FuzzWire(f *testing.F) {
 		if typed {
 			name = response
 		}
-		fields, problem := document.Wire(name, data, 1<<16)
+		fields, problem := document.Decoder{}.Wire(name, data, 1<<16)
 		next := 0
 		ends := []int{len(data)}
 		for i, f := range fields {

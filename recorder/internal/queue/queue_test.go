@@ -86,3 +86,120 @@ func TestWhatPeersChooseIsCharged(t *testing.T) {
 		}
 	}
 }
+
+// Each part of an entry costs exactly what it holds.
+func TestCostOf(t *testing.T) {
+	for _, c := range []struct {
+		e    session.Entry
+		want int64
+	}{
+		{session.Entry{}, EntryCost},
+		{session.Entry{Message: &session.Message{Data: session.Chunks{make([]byte, 30), make([]byte, 12)}}}, EntryCost + 42},
+		{session.Entry{Status: &session.Status{Message: "gone"}}, EntryCost + 4},
+		{session.Entry{GoAway: &session.GoAway{Debug: "bye"}}, EntryCost + 3},
+		{session.Entry{Gap: &session.Gap{Streams: make([]session.StreamID, 5)}}, EntryCost + 40},
+		{session.Entry{Headers: []session.Field{{Name: "ab", Value: "cde"}, {}}, Sent: []session.Field{{Name: "x"}}}, EntryCost + 2*fieldCost + 5 + fieldCost + 1},
+	} {
+		if got := CostOf(&c.e); got != c.want {
+			t.Errorf("%+v costs %d, not %d", c.e, got, c.want)
+		}
+	}
+}
+
+// Of a queue of 1600 bytes each takes what is fair: at the bounds, one more and
+// one less.
+func TestQueueIsFair(t *testing.T) {
+	const limit = 1600
+	for name, c := range map[string]struct {
+		held  map[session.ConnID]int64 // what connections put before
+		conn  session.ConnID
+		cost  int64
+		large bool
+		room  bool
+	}{
+		"all but half":             {nil, 1, limit / 2, false, true},
+		"more than half":           {nil, 1, limit/2 + 1, true, true}, // is charged half
+		"the log itself":           {map[session.ConnID]int64{1: 800, 2: 800}, 0, 100, false, true},
+		"the log itself, too much": {map[session.ConnID]int64{1: 800, 2: 800}, 0, 101, false, false},
+		"what is left":             {map[session.ConnID]int64{1: 600, 2: 600}, 3, 400, false, true},
+		"one more than is left":    {map[session.ConnID]int64{1: 600, 2: 600}, 3, 401, false, false},
+		// It holds 800; twice what is left free is then at least that: 400.
+		"twice what is left":            {map[session.ConnID]int64{1: 800, 2: 100}, 1, 300, false, true},
+		"more than twice what is left":  {map[session.ConnID]int64{1: 802, 2: 100}, 1, 298, false, false},
+		"one holds little":              {map[session.ConnID]int64{1: 800, 2: 100}, 2, 600, false, true},
+		"a little more than that":       {map[session.ConnID]int64{1: 800, 2: 100}, 2, 651, false, false},
+		"little is charged":             {map[session.ConnID]int64{1: 798}, 1, 402, false, true},
+		"a little more than is charged": {map[session.ConnID]int64{1: 800}, 1, 402, false, false},
+	} {
+		q := New(limit)
+		for _, conn := range []session.ConnID{1, 2} {
+			if n := c.held[conn]; n > 0 {
+				q.Put(session.Entry{Conn: conn}, n, false)
+			}
+		}
+		before := q.Charged
+		charged, large, room := q.Charge(c.conn, c.cost)
+		if room != c.room || large != c.large || charged != min(c.cost, limit/2) || q.Charged != before {
+			t.Errorf("%s: is charged %d, large %v, room %v", name, charged, large, room)
+		}
+	}
+}
+
+// What was taken and released is free again, a connection at a time; and one
+// record at a time may be larger than half.
+func TestQueueReleases(t *testing.T) {
+	q := New(1600)
+	for i, conn := range []session.ConnID{1, 1, 2, 1} {
+		q.Put(session.Entry{Seq: session.Seq(i), Conn: conn}, 100, i == 2)
+	}
+	if q.Charged != 400 || q.Bytes != 400 || q.held[1] != 300 || q.held[2] != 100 {
+		t.Errorf("%+v", q)
+	}
+	if _, large, room := q.Charge(3, 5000); !large || room {
+		t.Error("there is room for a second large one")
+	}
+	spare := make([]Record, 0, 4)
+	batch := q.Take(spare)
+	if len(batch) != 4 || len(q.Waiting) != 0 || cap(q.Waiting) != 4 || q.Bytes != 0 || q.Charged != 400 {
+		t.Errorf("%d records were taken, %+v", len(batch), q)
+	}
+	q.Release(batch[:2])
+	if q.Charged != 200 || q.held[1] != 100 || q.held[2] != 100 || !q.large {
+		t.Errorf("%+v", q)
+	}
+	q.Release(batch[2:])
+	if q.Charged != 0 || len(q.held) != 0 || q.large {
+		t.Errorf("%+v", q)
+	}
+	if charged, large, room := q.Charge(3, 5000); charged != 800 || !large || !room {
+		t.Errorf("%d, %v, %v", charged, large, room)
+	}
+}
+
+// How many streams a gap can still name, and which numbers are one hole.
+func TestHoles(t *testing.T) {
+	var h Holes
+	if h.Open() || h.Full() {
+		t.Error("nothing was lost yet")
+	}
+	for i := range format.MaxGapStreams - 2 {
+		h.Add(&session.Entry{Seq: session.Seq(i + 10), Stream: session.StreamID(i + 1)})
+	}
+	h.Add(&session.Entry{Seq: 9, Stream: 1}) // again
+	h.Add(&session.Entry{Seq: 8})            // of none
+	if h.Full() || !h.Open() || len(h) != 1 {
+		t.Errorf("%d holes, full %v", len(h), h.Full())
+	}
+	h.Add(&session.Entry{Seq: 7, Stream: 1 << 40})
+	if !h.Full() {
+		t.Error("there is room for two more streams")
+	}
+	h.Add(&session.Entry{Seq: 5}) // 6 was not lost
+	gaps := h.Close()
+	if len(gaps) != 2 || gaps[0].Gap.First != 7 || gaps[0].Gap.Last != format.MaxGapStreams+7 || gaps[1].Gap.First != 5 || gaps[1].Gap.Last != 5 {
+		t.Errorf("%+v", gaps)
+	}
+	if n := len(gaps[0].Gap.Streams); n != format.MaxGapStreams-1 || gaps[0].Kind != session.KindGap || gaps[0].Side != session.Proxy {
+		t.Errorf("%d streams, %+v", n, gaps[0])
+	}
+}
