@@ -110,9 +110,6 @@ func (f *TLSFailure) clientAlert(a tls.AlertError, facts *Facts) string {
 
 // trustHint says how a client comes to take the listener's certificate.
 func trustHint(facts *Facts) string {
-	if facts.Listen == nil {
-		return "let the client trust who signed the listener's certificate"
-	}
 	if facts.Listen.Cert == "" {
 		return "let the client trust " + filepath.Join(facts.Listen.CADir, mint.CertFile) + " as a root"
 	}

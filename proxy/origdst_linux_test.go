@@ -16,6 +16,26 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
+// What comes without a rule of the firewall is told from what was redirected, in
+// any network.
+func TestNotRedirected(t *testing.T) {
+	for _, listen := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", listen)
+		if err != nil {
+			t.Logf("this system has no %s: %v", listen, err)
+			continue
+		}
+		l.Close()
+		notRedirected(t, listen, strings.Trim(listen[:len(listen)-2], "[]"))
+	}
+	pipe, other := net.Pipe()
+	defer pipe.Close()
+	defer other.Close()
+	if to, err := originalDst(pipe); err != errNotRedirected {
+		t.Errorf("%v, %v", to, err)
+	}
+}
+
 // inNamespace says that this process is alone in a network of its own.
 const inNamespace = "XDSPROXY_TEST_NAMESPACE"
 

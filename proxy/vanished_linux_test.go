@@ -112,3 +112,38 @@ func reenterAlone(t *testing.T) {
 	}
 	t.Logf("%s", &out)
 }
+
+// Who acknowledges is not gone, and of what is not TCP nobody knows.
+func TestPulse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	p := newPulse(client)
+	p.since = time.Unix(1, 0) // it was silent for long, before
+	if p.vanished(time.Now(), time.Second) || !p.since.IsZero() {
+		t.Errorf("it is there, and is taken to be silent since %s", p.since)
+	}
+	client.Close()
+	p.since = time.Unix(1, 0)
+	if p.vanished(time.Now(), time.Second) || !p.since.IsZero() {
+		t.Errorf("it is closed, and is taken to be silent since %s", p.since)
+	}
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	if p := newPulse(a); p.raw != nil || p.vanished(time.Now(), 0) {
+		t.Error("a pipe has vanished")
+	}
+}

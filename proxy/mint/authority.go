@@ -1,7 +1,6 @@
 package mint
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -103,11 +102,8 @@ func place(path, blockType string, der []byte, mode fs.FileMode) error {
 			return err
 		}
 		defer os.Remove(tmp.Name())
-		var b bytes.Buffer
-		if err := pem.Encode(&b, &pem.Block{Type: blockType, Bytes: der}); err != nil {
-			return err
-		}
-		_, err = tmp.Write(b.Bytes())
+		text := pem.EncodeToMemory(&pem.Block{Type: blockType, Bytes: der})
+		_, err = tmp.Write(text)
 		err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
 		if err != nil {
 			return err
@@ -125,7 +121,7 @@ func place(path, blockType string, der []byte, mode fs.FileMode) error {
 		if err != nil {
 			return err
 		}
-		_, err = f.Write(b.Bytes())
+		_, err = f.Write(text)
 		return errors.Join(err, f.Close())
 	}()
 	if err != nil {
@@ -155,17 +151,13 @@ func readKey(path string) (crypto.Signer, error) {
 }
 
 func selfSign(key crypto.Signer, now time.Time) ([]byte, error) {
-	serial, err := newSerial()
-	if err != nil {
-		return nil, err
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this host"
 	}
 	name := "xdsproxy debugging CA of " + host
 	t := &x509.Certificate{
-		SerialNumber: serial,
+		SerialNumber: newSerial(),
 		Subject:      pkix.Name{Organization: []string{organization}, CommonName: name[:min(len(name), 64)]},
 		NotBefore:    now.Add(-skew), NotAfter: now.Add(authorityTime),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,

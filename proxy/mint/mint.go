@@ -102,12 +102,8 @@ func (a *Authority) sign(name string, now time.Time) (*minted, error) {
 	if until.After(ca.NotAfter) {
 		until = ca.NotAfter
 	}
-	serial, err := newSerial()
-	if err != nil {
-		return nil, err
-	}
 	t := &x509.Certificate{
-		SerialNumber: serial,
+		SerialNumber: newSerial(),
 		Subject:      pkix.Name{Organization: []string{organization}},
 		NotBefore:    now.Add(-skew), NotAfter: until,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
@@ -123,6 +119,7 @@ func (a *Authority) sign(name string, now time.Time) (*minted, error) {
 		t.DNSNames = []string{name}
 	}
 	if a.key == nil {
+		var err error
 		if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 			return nil, err
 		}
@@ -142,8 +139,10 @@ func (a *Authority) sign(name string, now time.Time) (*minted, error) {
 	return &minted{name, &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: a.key, Leaf: leaf}, renew}, nil
 }
 
-func newSerial() (*big.Int, error) {
-	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+// newSerial is a number of 127 bits. rand.Reader never fails.
+func newSerial() *big.Int {
+	n, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	return n
 }
 
 // checkName refuses what is no name of a host: a certificate for it would help

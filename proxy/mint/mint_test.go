@@ -1,7 +1,9 @@
 package mint
 
 import (
+	"bytes"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/proxy/pemfile"
 )
 
 func open(t *testing.T, dir string) *Authority {
@@ -204,5 +207,126 @@ func TestKeyWithoutCertificate(t *testing.T) {
 	after := open(t, dir)
 	if leaf, err := after.Leaf("a"); err != nil || leaf.Leaf.CheckSignatureFrom(before.root.Leaf) != nil {
 		t.Errorf("it is not the same key: %v", err)
+	}
+}
+
+// What lies in the directory and is no key, or cannot be put there, is told with
+// its path.
+func TestKeysThatCannotBeUsed(t *testing.T) {
+	pem := func(block, text string) string {
+		return "-----BEGIN " + block + "-----\n" + text + "\n-----END " + block + "-----\n"
+	}
+	for name, c := range map[string]struct{ key, want string }{
+		"text":      {"hello", "there is no key in PEM form in it"},
+		"not PKCS8": {pem("EC PRIVATE KEY", "AAAA"), "a key without a certificate beside it has to be PKCS #8: "},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, KeyFile)
+		if err := os.WriteFile(path, []byte(c.key), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(dir, nil)
+		var at *pemfile.Error
+		if !errors.As(err, &at) || at.Path != path || !strings.HasPrefix(at.Err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, CertFile)); err == nil {
+			t.Errorf("%s: there is a certificate", name)
+		}
+	}
+}
+
+// The mode of a key is refused for each bit that lets others at it.
+func TestModesOfTheKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), KeyFile)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, fine := range map[os.FileMode]bool{
+		0o600: true, 0o400: true, 0o700: true, 0o640: true, 0o650: true, 0o620: false, 0o601: false, 0o602: false, 0o604: false, 0o644: false,
+	} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkMode(path); (err == nil) != fine {
+			t.Errorf("%04o: %v", mode, err)
+		}
+	}
+	if err := checkMode(filepath.Join(t.TempDir(), KeyFile)); err == nil {
+		t.Error("there is no key")
+	}
+}
+
+// A file that is there stays, and one that is put there is whole and has its mode.
+func TestPlace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.pem")
+	for range 2 {
+		if err := place(path, "CERTIFICATE", []byte("abc"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := os.ReadFile(path)
+	if want := "-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n"; err != nil || string(first) != want {
+		t.Errorf("%q, %v", first, err)
+	}
+	if err := place(path, "CERTIFICATE", []byte("another"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, first) {
+		t.Errorf("%q, %v", again, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	var at *pemfile.Error
+	gone := filepath.Join(dir, "no", "a.pem")
+	if err := place(gone, "X", nil, 0o600); !errors.As(err, &at) || at.Path != gone {
+		t.Errorf("in no directory: %v", err)
+	}
+}
+
+// What an authority may do, and for how long.
+func TestAuthorityItself(t *testing.T) {
+	now := time.Now()
+	dir := t.TempDir()
+	a := open(t, dir)
+	ca := a.files.Get().Leaf
+	if !ca.IsCA || ca.KeyUsage != x509.KeyUsageCertSign|x509.KeyUsageCRLSign || !ca.MaxPathLenZero || ca.MaxPathLen != 0 {
+		t.Errorf("%+v", ca)
+	}
+	if d := ca.NotAfter.Sub(ca.NotBefore); d != authorityTime+skew || ca.NotBefore.After(now.Add(-skew+time.Minute)) {
+		t.Errorf("it is valid from %s, for %s", ca.NotBefore, d)
+	}
+	if name := ca.Subject.CommonName; !strings.HasPrefix(name, "xdsproxy debugging CA of ") || len(name) > 64 || ca.Subject.Organization[0] != organization {
+		t.Errorf("it is %s", ca.Subject)
+	}
+	// A leaf ends when its authority does, and is renewed before it ends.
+	for left, want := range map[time.Duration]time.Duration{2 * leafTime: leafTime, leafTime: leafTime, leafTime - time.Hour: leafTime - time.Hour, time.Hour: time.Hour} {
+		a.now = func() time.Time { return ca.NotAfter.Add(-left) }
+		a.leaves, a.root = nil, nil
+		leaf, err := a.Leaf("istiod")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := leaf.Leaf.NotAfter.Sub(a.now()); got != want || !leaf.Leaf.NotBefore.Equal(a.now().Add(-skew)) {
+			t.Errorf("%s before its end: a leaf of %s from %s", left, got, leaf.Leaf.NotBefore)
+		}
+	}
+	a.now = func() time.Time { return ca.NotAfter.Add(time.Second) }
+	a.leaves, a.root = nil, nil
+	if _, err := a.Leaf("istiod"); err == nil || !strings.HasPrefix(err.Error(), "the authority's own certificate expired on ") {
+		t.Errorf("%v", err)
+	}
+	for n, named := range map[int]bool{64: true, 65: false} {
+		a.now = time.Now
+		name := strings.Repeat("a", 31) + "." + strings.Repeat("b", n-32)
+		leaf, err := a.Leaf(name)
+		if err != nil || (leaf.Leaf.Subject.CommonName == name) != named || leaf.Leaf.DNSNames[0] != name {
+			t.Errorf("a name of %d bytes: %v, %v", n, leaf.Leaf.Subject, err)
+		}
 	}
 }
