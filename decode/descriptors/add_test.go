@@ -268,3 +268,110 @@ func FuzzAdd(f *testing.F) {
 		}
 	})
 }
+
+// What of a set is not as it says is told in one sentence of each kind, which names
+// three.
+func TestTold(t *testing.T) {
+	text, number := descriptorpb.FieldDescriptorProto_TYPE_STRING, descriptorpb.FieldDescriptorProto_TYPE_INT32
+	message := descriptorpb.FieldDescriptorProto_TYPE_MESSAGE
+	list := descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
+	msg := func(name string, fields ...*descriptorpb.FieldDescriptorProto) *descriptorpb.DescriptorProto {
+		return &descriptorpb.DescriptorProto{Name: proto.String(name), Field: fields}
+	}
+	enum := func(name string, values ...string) *descriptorpb.EnumDescriptorProto {
+		e := &descriptorpb.EnumDescriptorProto{Name: proto.String(name)}
+		for i, v := range values {
+			e.Value = append(e.Value, &descriptorpb.EnumValueDescriptorProto{Name: proto.String(v), Number: proto.Int32(int32(i))})
+		}
+		return e
+	}
+	file := func(path string, enums []*descriptorpb.EnumDescriptorProto, ms ...*descriptorpb.DescriptorProto) *descriptorpb.FileDescriptorProto {
+		return &descriptorpb.FileDescriptorProto{
+			Name: proto.String(path), Package: proto.String("mine"), Syntax: proto.String("proto3"), EnumType: enums, MessageType: ms,
+		}
+	}
+	set := func(files ...*descriptorpb.FileDescriptorProto) []byte {
+		return bytesOf(t, &descriptorpb.FileDescriptorSet{File: files})
+	}
+	outer := func(change func(*descriptorpb.DescriptorProto)) *descriptorpb.DescriptorProto {
+		m := msg("Outer", field("a", 1, text, ""), field("b", 2, message, ".mine.Outer.Inner"))
+		m.NestedType = []*descriptorpb.DescriptorProto{msg("Inner", field("x", 1, text, ""))}
+		m.EnumType = []*descriptorpb.EnumDescriptorProto{enum("Color", "RED", "BLUE")}
+		if change != nil {
+			change(m)
+		}
+		return m
+	}
+	first := set(file("first.proto", []*descriptorpb.EnumDescriptorProto{enum("Size", "NONE", "SMALL")}, outer(nil)))
+	const other = `the descriptors of "again" have another form of %s than those that were read before: the first counts`
+	for name, c := range map[string]struct {
+		set  []byte
+		told string
+	}{
+		"the same elsewhere": {set(file("b.proto", []*descriptorpb.EnumDescriptorProto{enum("Size", "NONE", "SMALL")}, outer(nil))), ""},
+		"other options": {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) {
+			m.Options = &descriptorpb.MessageOptions{Deprecated: proto.Bool(true)}
+		}))), ""},
+		"one more field":     {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.Field = append(m.Field, field("c", 3, text, "")) }))), "mine.Outer"},
+		"another number":     {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.Field[0].Number = proto.Int32(7) }))), "mine.Outer"},
+		"another name":       {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.Field[0].Name = proto.String("z") }))), "mine.Outer"},
+		"another type":       {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.Field[0].Type = number.Enum() }))), "mine.Outer"},
+		"a list":             {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.Field[0].Label = list }))), "mine.Outer"},
+		"a field within":     {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.NestedType[0].Field[0].Name = proto.String("z") }))), "mine.Outer"},
+		"a type within":      {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.NestedType[0].Name = proto.String("Z") }))), "mine.Outer"},
+		"a color":            {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.EnumType[0].Value[1].Name = proto.String("GREEN") }))), "mine.Outer"},
+		"a color's number":   {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.EnumType[0].Value[1].Number = proto.Int32(5) }))), "mine.Outer"},
+		"another enum":       {set(file("b.proto", nil, outer(func(m *descriptorpb.DescriptorProto) { m.EnumType[0].Name = proto.String("Z") }))), "mine.Outer"},
+		"one more size":      {set(file("b.proto", []*descriptorpb.EnumDescriptorProto{enum("Size", "NONE", "SMALL", "LARGE")})), "mine.Size"},
+		"a message and enum": {set(file("b.proto", []*descriptorpb.EnumDescriptorProto{enum("Outer", "A")}, msg("Size"))), "mine.Outer, mine.Size"},
+	} {
+		types := descriptors.New()
+		add(t, types, "first", first)
+		want := c.told
+		if want != "" {
+			want = strings.Replace(other, "%s", want, 1)
+		}
+		if got := add(t, types, "again", c.set); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+		}
+		if types.Find("mine.Outer").Fields().Len() != 2 || types.Find("mine.Size") != nil {
+			t.Errorf("%s: what was described first has changed", name)
+		}
+		// What is known is found by its path, and told of once.
+		if got := add(t, types, "again", c.set); got != "" {
+			t.Errorf("%s: the second time it says %s", name, got)
+		}
+	}
+	needs := func(name string, of ...string) *descriptorpb.DescriptorProto {
+		m := msg(name)
+		for i, o := range of {
+			m.Field = append(m.Field, field("f"+string(rune('a'+i)), int32(i+1), message, o))
+		}
+		return m
+	}
+	lacking := file("l.proto", nil, needs("L", ".gone.A"))
+	lacking.Dependency = []string{"1.proto", "2 .proto", "3.proto", "4.proto", "5.proto", "google/protobuf/any.proto"}
+	untyped := field("f", 1, text, "")
+	untyped.Type = nil
+	for name, c := range map[string]struct {
+		set  []byte
+		told string
+	}{
+		"five are missing":      {set(lacking), `the descriptors of "again" lack 1.proto, "2 .proto", 3.proto and 2 more, which they import: what is of a type from there shows as numbers`},
+		"nobody is said to be":  {set(file("n.proto", nil, needs("N", ".gone.A"))), `a part of the descriptors of "again" cannot be used: "n.proto" refers to a type that is declared nowhere`},
+		"twice in a set":        {set(file("a.proto", nil, msg("M")), file("b.proto", nil, msg("M"))), `a part of the descriptors of "again" cannot be used: "b.proto" declares mine.M, which another file of it does, too`},
+		"three times":           {set(file("a.proto", nil, msg("M")), file("b.proto", nil, msg("M")), file("c.proto", nil, msg("M"))), `a part of the descriptors of "again" cannot be used: "b.proto" declares mine.M, which another file of it does, too (and 1 more)`},
+		"no type":               {set(file("a.proto", nil, msg("M", untyped))), `a part of the descriptors of "again" cannot be used: mine.M.f has no type`},
+		"no package":            {set(file("a.proto", nil, needs("M", "Other"))), `a part of the descriptors of "again" cannot be used: mine.M.fa names its type without a package`},
+		"no type within":        {set(file("a.proto", nil, &descriptorpb.DescriptorProto{Name: proto.String("M"), NestedType: []*descriptorpb.DescriptorProto{msg("In", untyped)}})), `a part of the descriptors of "again" cannot be used: mine.M.In.f has no type`},
+		"files that need files": {set(file("a.proto", nil, needs("M", ".mine.N", ".mine.M")), file("b.proto", nil, needs("N", ".google.protobuf.Any"))), ""},
+	} {
+		types := descriptors.New()
+		if got := add(t, types, "again", c.set); got != c.told {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.told)
+		}
+		if name == "files that need files" && types.Find("mine.M").Fields().ByNumber(1).Message() != types.Find("mine.N") {
+			t.Errorf("%s: they do not", name)
+		}
+	}
+}
