@@ -14,10 +14,7 @@ import (
 // and what it changes by what it changed of another client. Both must say what
 // the message as a whole says when it is read alone.
 func TestSharedIsAsOneByOne(t *testing.T) {
-	seeds := 100
-	if testing.Short() {
-		seeds = 20
-	}
+	const seeds = 25
 	moves := 0
 	for seed := range seeds {
 		f := &fleetTest{t: t, rng: rand.New(rand.NewPCG(uint64(seed), 14)), chunks: map[string][]byte{}}
