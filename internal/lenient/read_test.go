@@ -70,7 +70,9 @@ func read(t *testing.T, how, text string) string {
 		if fault != nil {
 			return said(fault)
 		}
-		file := func(name string, line, col int) []byte { return fmt.Appendf(nil, "\x0a\x0b%d/%d/%-7.7s", line, col, name) }
+		file := func(name string, line, col int) []byte {
+			return fmt.Appendf(nil, "\x0a\x0b%d/%d/%-7.7s", line, col, name)
+		}
 		notes := lenient.Exact{Types: protoregistry.GlobalTypes, File: file}.Into(&a, root)
 		return content(t, &a, nil) + said(nil, notes...)
 	case "jsontree":
