@@ -31,17 +31,22 @@ func (s *entries) Next(context.Context) (session.Entry, error) {
 	return e, nil
 }
 
-// planOfScript is the plan of a conversation script.
-func planOfScript(t testing.TB, text string) *Plan {
+// entriesOf are those of a conversation script.
+func entriesOf(t testing.TB, text string) (all entries) {
 	t.Helper()
 	s, err := script.Parse("test", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all entries
 	for e := range s.Entries() {
 		all = append(all, e)
 	}
+	return all
+}
+
+// planOf is the plan of these entries.
+func planOf(t testing.TB, all entries) *Plan {
+	t.Helper()
 	p, err := Read(t.Context(), &all, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +54,8 @@ func planOfScript(t testing.TB, text string) *Plan {
 	t.Cleanup(func() { _ = p.Close() })
 	return p
 }
+
+func planOfScript(t testing.TB, text string) *Plan { return planOf(t, entriesOf(t, text)) }
 
 // tell writes a stream as the plan sees it: of each response what caused it and
 // what became of it, of each request what it answers and asks for.
@@ -249,28 +256,19 @@ EDS [c2]
 
 // What a gap swallowed is not expected.
 func TestPlanGap(t *testing.T) {
-	s, err := script.Parse("test", []byte(`
+	all := entriesOf(t, `
 C> type=CDS V= N= R=[] node=n1
 S< type=CDS V=1 N=a res=[c1]
 C> type=CDS V=1 N=a R=[]
 S< type=CDS V=2 N=b res=[c1#2]
 C> type=CDS V=2 N=b R=[]
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all entries
-	for e := range s.Entries() {
+`)
+	for i, e := range all {
 		if e.Kind == session.KindMessage && e.Side == session.Server && bytes.Contains(e.Message.Data.Bytes(), []byte("\x2a\x01b")) {
-			e = session.Entry{Seq: e.Seq, Time: e.Time, Kind: session.KindGap, Gap: &session.Gap{First: e.Seq, Last: e.Seq, Entries: 1, Streams: []session.StreamID{e.Stream}}}
+			all[i] = session.Entry{Seq: e.Seq, Time: e.Time, Kind: session.KindGap, Gap: &session.Gap{First: e.Seq, Last: e.Seq, Entries: 1, Streams: []session.StreamID{e.Stream}}}
 		}
-		all = append(all, e)
 	}
-	p, err := Read(t.Context(), &all, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	p := planOf(t, all)
 	if len(p.Streams) != 1 || !p.Streams[0].Partial || len(p.Notes) != 2 {
 		t.Fatalf("%+v, notes %q", p.Streams, p.Notes)
 	}

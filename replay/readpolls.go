@@ -152,8 +152,8 @@ func (p *planner) answered(t *openPoll, e *session.Entry) {
 
 // alike says whether two polls ask and bring the same, and nothing new.
 func (t *Turn) alike(o *Turn) bool {
-	return t.Says == o.Says && !t.Reply.News && !o.Reply.News && t.Reply.Status == o.Reply.Status && t.Reply.By == o.Reply.By &&
-		t.Reply.Content() == o.Reply.Content()
+	a, b := &t.Reply, &o.Reply
+	return t.Says == o.Says && !a.News && !b.News && a.Status == b.Status && a.By == b.By && a.Content() == b.Content()
 }
 
 // hungUp ends the polls of a connection that was closed.
