@@ -52,8 +52,11 @@ func Play(ctx context.Context, dial func(context.Context) (net.Conn, error), p *
 		play.Go(func() { p.play(ctx) })
 	}
 	play.Wait()
-	if failed := c.failed.Load(); failed != nil && ctx.Err() == nil && !slices.ContainsFunc(roles, func(r *role) bool { return r.topics != nil }) &&
-		!slices.ContainsFunc(pollers, func(p *poller) bool { return p.row.Begun }) {
+	reached := slices.ContainsFunc(pollers, func(p *poller) bool { return p.row.Begun })
+	for _, r := range roles {
+		reached = reached || r.topics != nil
+	}
+	if failed := c.failed.Load(); failed != nil && ctx.Err() == nil && !reached {
 		for _, r := range roles {
 			r.describe()
 		}

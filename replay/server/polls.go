@@ -399,13 +399,6 @@ func (p *polling) expected() int {
 	return n
 }
 
-// taken says whether a client has polled.
-func (p *polling) taken() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.row.Begun
-}
-
 // missed is the row when the play is over, and enters what did not come. nobody
 // says that nothing was played at all.
 func (p *polling) missed(nobody bool) replay.Played {

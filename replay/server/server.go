@@ -77,8 +77,7 @@ func Serve(ctx context.Context, l net.Listener, p *replay.Plan, o replay.Options
 		return nil, fmt.Errorf("cannot serve: %w", failed)
 	}
 	played := make([]replay.Played, 0, len(s.parts)+len(s.pollings))
-	nobody := !slices.ContainsFunc(s.parts, func(p *part) bool { return p.taken }) &&
-		!slices.ContainsFunc(s.pollings, (*polling).taken)
+	nobody := !s.met()
 	for _, part := range s.parts {
 		part.missed(nobody)
 		played = append(played, part.row)

@@ -112,8 +112,5 @@ func sayable(name string) bool {
 	case "", "te", "content-type", "content-length", "user-agent", "host", "connection", "accept-encoding", "transfer-encoding":
 		return false
 	}
-	return !strings.HasPrefix(name, ":") && !strings.HasPrefix(name, "grpc-") &&
-		!strings.ContainsFunc(name, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
-		})
+	return !strings.HasPrefix(name, "grpc-") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }

@@ -117,33 +117,47 @@ func (r *trial) Next(ctx context.Context) (e session.Entry, err error) {
 }
 
 func (r *trial) add(e session.Entry) {
+	if e.Stream == 0 {
+		e.Stream = 1
+	}
 	r.seq++
-	e.Seq, e.Conn, e.Stream, e.Time = r.seq, 1, 1, time.Now()
+	e.Seq, e.Conn, e.Time = r.seq, session.ConnID(e.Stream), time.Now()
 	r.entries <- e
 }
 
-func (r *trial) say(side session.Side, data []byte) {
-	r.add(session.Entry{Kind: session.KindMessage, Side: side, Message: &session.Message{
+func (r *trial) say(side session.Side, data []byte) { r.sayOn(1, side, data) }
+
+func (r *trial) sayOn(stream session.StreamID, side session.Side, data []byte) {
+	r.add(session.Entry{Kind: session.KindMessage, Stream: stream, Side: side, Message: &session.Message{
 		Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data)),
 	}})
 }
 
-func start(t *testing.T, o Options, first []byte) *trial {
+func startWith(t *testing.T, run func(context.Context, *trial) (*Summary, error)) *trial {
 	ctx, stop := context.WithCancel(t.Context())
 	r := &trial{t: t, entries: make(chan session.Entry), stop: stop, over: make(chan struct{})}
-	o.Event = func(e Event) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.events = append(r.events, e)
-	}
 	go func() {
 		defer close(r.over)
 		var err error
-		if r.sum, err = Run(ctx, r, o); err != nil {
+		if r.sum, err = run(ctx, r); err != nil {
 			t.Error(err)
 		}
 	}()
 	t.Cleanup(func() { stop(); <-r.over })
+	return r
+}
+
+func (r *trial) event(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
+
+func start(t *testing.T, o Options, first []byte) *trial {
+	r := startWith(t, func(ctx context.Context, r *trial) (*Summary, error) {
+		o.Event = r.event
+		return Run(ctx, r, o)
+	})
 	r.add(session.Entry{Kind: session.KindConnect, Side: session.Client, Peer: &session.Peer{}})
 	r.add(session.Entry{Kind: session.KindOpen, Side: session.Client, Method: "/envoy.service.cluster.v3.ClusterDiscoveryService/StreamClusters"})
 	r.say(session.Client, (&request{url: clusters, node: lenField(1, []byte("n1"))}).encode())
