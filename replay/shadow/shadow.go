@@ -247,10 +247,13 @@ func (s *shadow) message(st *stream, e *session.Entry, c *engine.Change) {
 		s.once(Noted, "%q asks for %s with dynamic parameters: the shadow asks without them", bounded(c.Client), bounded(c.Type))
 	}
 	if s.live {
+		met := st.legs[0] != nil
 		s.follow(st)
 		for _, l := range st.legs {
 			if l != nil && l.state == open {
-				s.ask(l, c.Sub, c)
+				if met { // else it was asked for everything
+					s.ask(l, c.Sub, c)
+				}
 				s.answer(l, c.Sub, time.Now())
 			}
 		}

@@ -38,6 +38,8 @@ func response(version string, names ...string) (out []byte) {
 type plane struct {
 	addr   string
 	out    chan []byte
+	heard  chan []byte // requests, as far as there is room
+	ends   chan error  // with which it ends its stream
 	freeze sync.RWMutex // locked: what is connected to it hears nothing
 }
 
@@ -46,8 +48,10 @@ func newPlane(t *testing.T, first []byte) *plane {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plane{addr: l.Addr().String(), out: make(chan []byte, 16)}
-	p.out <- first
+	p := &plane{addr: l.Addr().String(), out: make(chan []byte, 16), heard: make(chan []byte, 100), ends: make(chan error, 1)}
+	if first != nil {
+		p.out <- first
+	}
 	g := grpc.NewServer(replay.ServerOptions(func(_ any, ss grpc.ServerStream) error {
 		var b []byte
 		if path, _ := grpc.MethodFromServerStream(ss); path == health {
@@ -56,8 +60,16 @@ func newPlane(t *testing.T, first []byte) *plane {
 		if err := ss.RecvMsg(&b); err != nil {
 			return err
 		}
+		p.heard <- b
+		go func() { // ends with the stream
+			for b := range replay.Listen(ss.Context(), ss) {
+				p.heard <- b
+			}
+		}()
 		for {
 			select {
+			case err := <-p.ends:
+				return err
 			case b := <-p.out:
 				if err := ss.SendMsg(&b); err != nil {
 					return err
@@ -133,6 +145,13 @@ func (r *trial) sayOn(stream session.StreamID, side session.Side, data []byte) {
 	}})
 }
 
+func runs(o Options) func(context.Context, *trial) (*Summary, error) {
+	return func(ctx context.Context, r *trial) (*Summary, error) {
+		o.Event = r.event
+		return Run(ctx, r, o)
+	}
+}
+
 func startWith(t *testing.T, run func(context.Context, *trial) (*Summary, error)) *trial {
 	ctx, stop := context.WithCancel(t.Context())
 	r := &trial{t: t, entries: make(chan session.Entry), stop: stop, over: make(chan struct{})}
@@ -154,10 +173,7 @@ func (r *trial) event(e Event) {
 }
 
 func start(t *testing.T, o Options, first []byte) *trial {
-	r := startWith(t, func(ctx context.Context, r *trial) (*Summary, error) {
-		o.Event = r.event
-		return Run(ctx, r, o)
-	})
+	r := startWith(t, runs(o))
 	r.add(session.Entry{Kind: session.KindConnect, Side: session.Client, Peer: &session.Peer{}})
 	r.add(session.Entry{Kind: session.KindOpen, Side: session.Client, Method: "/envoy.service.cluster.v3.ClusterDiscoveryService/StreamClusters"})
 	r.say(session.Client, (&request{url: clusters, node: lenField(1, []byte("n1"))}).encode())
@@ -177,7 +193,7 @@ func (r *trial) text() string {
 
 func (r *trial) until(what string) {
 	r.t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(r.text(), what); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(r.text(), what); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			r.t.Fatalf("no %q in\n%s", what, r.text())
 		}
