@@ -166,10 +166,7 @@ func TestNothingToPlay(t *testing.T) {
 	}
 	p := play(t, "client", "unix:"+filepath.Join(t.TempDir(), "nobody"))
 	p.Idle, p.Options.Idle = 100*time.Millisecond, 100*time.Millisecond
-	// Whether the end of the connection or the reason is heard first is not settled.
-	if words := p.words(p.Run(t.Context(), []string{recording("envoy-sotw-nack")})); !strings.Contains(words, "error: nothing was played: ") || !strings.Contains(words, "hint: "+checkTarget) {
-		t.Errorf("nobody listens: %s", words)
-	}
+	got += "== nobody listens\n" + p.words(p.Run(t.Context(), []string{recording("envoy-sotw-nack")}))
 	got = regexp.MustCompile(`/\S*/TestNothingToPlay\d+/\d+`).ReplaceAllString(got, "DIR")
 	golden.Is(t, "testdata/nothing.txt", got)
 }

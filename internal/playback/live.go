@@ -103,9 +103,6 @@ func (t *troubles) Append(e session.Entry) session.Seq {
 
 // why is the last thing that went wrong; nil if nothing did.
 func (t *troubles) why() *session.Note {
-	if t == nil {
-		return nil
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.last

@@ -30,6 +30,17 @@ type relay struct {
 	listen func(at, upstream proxy.Addr) (net.Addr, error)
 	heard  *troubles
 	proxy  *proxy.Proxy // nil: it does not listen yet
+	stop   func()
+}
+
+// why ends the proxy, and says what went wrong last between it and the live side. The
+// played side may hear that its connection has ended before the proxy has said why.
+func (b *relay) why() *session.Note {
+	if b == nil {
+		return nil
+	}
+	b.stop()
+	return b.heard.why()
 }
 
 // shut lets nobody in any more: who came now would find the played server gone,
@@ -58,7 +69,7 @@ func (r *Replay) relayed(ctx context.Context, plan *replay.Plan, play player) (*
 		return nil, err
 	}
 	defer done()
-	between := &relay{inner: proxy.Addr{Network: "unix", Address: filepath.Join(dir, "played.sock")}, heard: &troubles{}}
+	between := &relay{inner: proxy.Addr{Network: "unix", Address: filepath.Join(dir, "played.sock")}, heard: &troubles{}, stop: func() {}}
 	var rec Recording
 	file := r.Write
 	switch {
@@ -77,15 +88,14 @@ func (r *Replay) relayed(ctx context.Context, plan *replay.Plan, play player) (*
 			rec.Append(session.Entry{Kind: session.KindNote, Time: time.Now(), Side: session.Proxy, Note: &session.Note{Code: session.NoteFault, Text: text}})
 		}
 	}
-	stop := func() {}
 	between.listen = func(at, upstream proxy.Addr) (shown net.Addr, err error) {
-		if between.proxy, stop, err = r.relay(at, upstream, between.heard, r.Logger); err != nil {
+		if between.proxy, between.stop, err = r.relay(at, upstream, between.heard, r.Logger); err != nil {
 			return nil, err
 		}
 		return between.proxy.Addrs()[0], nil
 	}
 	report, err := play(ctx, plan, between)
-	stop()
+	between.stop()
 	switch {
 	case rec == nil:
 		return report, err
@@ -145,9 +155,7 @@ func (r *Replay) asServer(ctx context.Context, plan *replay.Plan, between *relay
 		return server.Serve(ctx, l, plan, r.Options)
 	})
 	_ = l.Close() // if it never came to be served
-	if between != nil {
-		r.trouble = between.heard.why()
-	}
+	r.trouble = between.why()
 	return report, err
 }
 
@@ -169,9 +177,7 @@ func (r *Replay) asClient(ctx context.Context, plan *replay.Plan, between *relay
 	report, err := r.beside(ctx, launched{target: r.dialer(live)}, func(ctx context.Context) (*replay.Report, error) {
 		return client.Play(ctx, r.dialer(to), plan, r.Options)
 	})
-	if between != nil {
-		r.trouble = between.heard.why()
-	}
+	r.trouble = between.why()
 	if err != nil && report != nil && report.Streams == 0 && ctx.Err() == nil {
 		if r.trouble != nil {
 			return nil, r.unplayed()
