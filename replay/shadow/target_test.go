@@ -38,8 +38,8 @@ func response(version string, names ...string) (out []byte) {
 type plane struct {
 	addr   string
 	out    chan []byte
-	heard  chan []byte // requests, as far as there is room
-	ends   chan error  // with which it ends its stream
+	heard  chan []byte  // requests, as far as there is room
+	ends   chan error   // with which it ends its stream
 	freeze sync.RWMutex // locked: what is connected to it hears nothing
 }
 
