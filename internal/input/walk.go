@@ -17,7 +17,7 @@ import (
 // Visit takes one entry and what it means.
 type Visit func(e *session.Entry, c *check.Change) error
 
-// Stepper says what entries mean, in order: a check.Checker, or a check.Checker
+// Stepper says what entries mean, in order: a check.Tracker, or a check.Checker
 // that holds them against the rules as well.
 type Stepper interface {
 	Step(e *session.Entry) check.Change
