@@ -26,7 +26,6 @@ const keyEnding = ".key"
 // to path only when no name was found again in it.
 func (x *Export) pseudonyms(ctx context.Context) error {
 	path := x.Path
-	text := x.Form != FormRecording
 	if x.KeyFile == "" {
 		if path == "" || path == "-" {
 			return console.Misused("--pseudonyms needs --key-file FILE: where is the key to go, with which names come back?")
@@ -55,16 +54,19 @@ func (x *Export) pseudonyms(ctx context.Context) error {
 	if err := key.Save(x.KeyFile); err != nil {
 		return console.Failed("cannot write the key file %s: %w", x.KeyFile, err)
 	}
-	defer x.Say("names come back with: xdsproxy reveal %s TEXT; keep that file to yourself", console.ShellWord(x.KeyFile))
-	if text {
+	if x.Form == FormRecording {
+		if err := os.Link(part, path); err != nil {
+			return console.Overwriting("cannot write the recording", err)
+		}
+		x.sayCut(done)
+	} else {
 		own := *x
 		own.Pseudonymous, own.KeyFile = false, ""
-		return own.Run(ctx, []string{part})
+		if err := own.Run(ctx, []string{part}); err != nil {
+			return err
+		}
 	}
-	if err := os.Link(part, path); err != nil {
-		return console.Overwriting("cannot write the recording", err)
-	}
-	x.sayCut(done)
+	x.Say("names come back with: xdsproxy reveal %s TEXT; keep that file to yourself", console.ShellWord(x.KeyFile))
 	return nil
 }
 

@@ -97,6 +97,7 @@ func (d *desk) golden(name string) {
 	d.t.Helper()
 	got := strings.NewReplacer(d.dir, "DESK", filepath.Dir(sessionFile("x")), "SESSIONS").Replace(d.text.String())
 	got = regexp.MustCompile(`[0-9.]+ [KM]?i?B\b`).ReplaceAllString(got, "N B") // of a compressed file
+	got = regexp.MustCompile(`\.xdsproxy-[0-9]+`).ReplaceAllString(got, ".xdsproxy-N")
 	got = version.ReplaceAllString(got, "xdsproxy VERSION")
 	golden.Is(d.t, "testdata/"+name+".txt", got)
 }
