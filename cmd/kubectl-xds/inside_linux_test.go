@@ -375,6 +375,17 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+// What a shell would make something of is quoted, and nothing else.
+func TestQuote(t *testing.T) {
+	for word, want := range map[string]string{
+		"": "''", "a/z.A_Z-0+9:@%,=": "a/z.A_Z-0+9:@%,=", "`": "'`'", "{": "'{'", "[": "'['", "é": "'é'", ";": "';'", "it's": `'it'\''s'`, "a b": "'a b'", "$x": "'$x'", "b": "b", "0": "0", "Q": "Q",
+	} {
+		if got := quote(word); got != want {
+			t.Errorf("%q: %s, not %s", word, got, want)
+		}
+	}
+}
+
 func TestTail(t *testing.T) {
 	long := &tail{}
 	for i := range maxTail + 1 {

@@ -61,6 +61,12 @@ func (ss *Settings) Archive() (*Archive, error) {
 	if err := objects.Check(v.url); err != nil {
 		return nil, console.Misused("--archive: %w", err).Hint("%s", objects.Hint(err))
 	}
+	if path, local := strings.CutPrefix(v.url, "file://"); local {
+		path = strings.TrimRight(path, "/")
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return nil, console.Misused("--archive: %s is a file, and a directory is wanted", path)
+		}
+	}
 	if bool(ss.NoRecord) {
 		return nil, console.Misused("--archive with --no-record: there is no file that could be uploaded").Hint("leave --no-record out, and give --max-size and --keep to bound the disk")
 	}

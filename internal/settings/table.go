@@ -138,7 +138,7 @@ func (c *Values) bind() []*Setting {
 			"memory for entries on their way to disk; beyond it, records (never traffic) are dropped, and a gap says so"),
 		row(GroupRecord, "sync", &c.Sync,
 			"how soon what was written is brought to the disk, to survive a crash of the machine; off for slow disks"),
-		row(GroupRecord, "max-size", limit{&c.MaxSize, "0B", "none"},
+		row(GroupRecord, "max-size", limit{segmentSize{&c.MaxSize}, "0B", "none"},
 			"begin another segment of the recording at this size; each can be read alone, FILE is the newest"),
 		row(GroupRecord, "max-age", limit{&c.MaxAge, "0s", "none"},
 			"begin another segment after this time"),

@@ -177,6 +177,23 @@ func (v limit) Set(s string) error {
 	return v.Value.Set(s)
 }
 
+// segmentSize is a size that a segment can have. Whoever types 3 does not mean bytes.
+type segmentSize struct{ *Size }
+
+const leastSegment Size = 1 << 10
+
+func (v segmentSize) Set(s string) error {
+	var given Size
+	if err := given.Set(s); err != nil {
+		return err
+	}
+	if 0 < given && given < leastSegment {
+		return errors.New("less than 1KiB: a size has a unit, such as 64MiB")
+	}
+	*v.Size = given
+	return nil
+}
+
 // Text is any text; kind names it in the help.
 type Text struct {
 	p    *string
