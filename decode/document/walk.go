@@ -186,7 +186,7 @@ func (w *walker) listItems(list *Tree, fd protoreflect.FieldDescriptor, e entry,
 	for b := e.Body; len(b) > 0 && w.room(at); { // packed
 		one, n := protoscan.Value(e.Num, want, b)
 		if n < 0 {
-			w.problem(item, "a packed value is cut off")
+			w.problem(at.item(len(list.Items)), "a packed value is cut off")
 			return
 		}
 		list.Items = append(list.Items, w.scalar(fd, entry{Field: one}, item))

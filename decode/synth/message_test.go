@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	loadv3 "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
+	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -156,6 +158,76 @@ func TestUnknownType(t *testing.T) {
 	for _, b := range [][]byte{(&Response{Resources: []Resource{r}}).Marshal(), (&Response{Resources: []Resource{r}}).JSON()} {
 		if !strings.Contains(string(b), "h1") || !strings.Contains(string(b), "custom.Thing") {
 			t.Errorf("%q", b)
+		}
+	}
+}
+
+// The reports read back as they were described.
+func TestReports(t *testing.T) {
+	node := &decode.Node{ID: "n1", Cluster: "c", Region: "r"}
+	load := decode.PeekLoadStats(session.Client, (&LoadRequest{Node: node, Clusters: []string{"a", "b"}}).Marshal())
+	if d := cmp.Diff(decode.LoadStats{Node: node, Loads: []decode.ClusterLoad{{Name: "a"}, {Name: "b"}}}, load); d != "" {
+		t.Error(d)
+	}
+	var said loadv3.LoadStatsRequest
+	if err := proto.Unmarshal((&LoadRequest{Clusters: []string{"a"}}).Marshal(), &said); err != nil || said.Node != nil {
+		t.Errorf("%v, %v", &said, err)
+	}
+	if got := said.ClusterStats[0].UpstreamLocalityStats; len(got) != 1 || got[0].TotalSuccessfulRequests != 1 || got[0].TotalIssuedRequests != 1 {
+		t.Errorf("%v", got)
+	}
+	for _, want := range []decode.LoadStats{{Clusters: []string{"a"}, Interval: 5 * time.Second}, {SendAll: true}} {
+		b := (&LoadResponse{Clusters: want.Clusters, SendAll: want.SendAll, Interval: want.Interval}).Marshal()
+		if d := cmp.Diff(want, decode.PeekLoadStats(session.Server, b)); d != "" {
+			t.Error(d)
+		}
+		var answer loadv3.LoadStatsResponse
+		if err := proto.Unmarshal(b, &answer); err != nil || (answer.LoadReportingInterval != nil) != (want.Interval != 0) {
+			t.Errorf("%v, %v", &answer, err)
+		}
+	}
+	var asked statusv3.ClientStatusRequest
+	if err := proto.Unmarshal((&StatusRequest{Node: "n1"}).Marshal(), &asked); err != nil || asked.NodeMatchers[0].NodeId.GetExact() != "n1" {
+		t.Errorf("%v, %v", &asked, err)
+	}
+	cds := xds.TypeURL("CDS")
+	p := &StatusResponse{Node: node}
+	want := []decode.ResourceStatus{}
+	if len(Statuses()) != 7 || Statuses()[3] != "ACKED" {
+		t.Errorf("%q", Statuses())
+	}
+	for _, s := range Statuses() {
+		p.Resources = append(p.Resources, ResourceStatus{TypeURL: cds, Name: "a " + s, Version: "1", Status: s})
+		want = append(want, decode.ResourceStatus{TypeURL: cds, Name: "a " + s, Version: "1", Client: s, Config: "UNKNOWN"})
+	}
+	if d := cmp.Diff([]decode.ClientConfig{{NodeID: "n1", Resources: want}}, decode.PeekClientStatus(p.Marshal()).Configs); d != "" {
+		t.Error(d)
+	}
+	// What a client holds is in the state that was asked for, with its content if
+	// that shows one.
+	h := &HeldResponse{Node: node}
+	for _, s := range HeldStates() {
+		h.Items = append(h.Items, HeldItem{Resource: Resource{TypeURL: cds, Name: string(s), Version: "2", Content: "because"}, State: s})
+	}
+	configs := decode.PeekClientStatus(h.Marshal()).Configs
+	if len(configs) != 1 || configs[0].NodeID != "n1" || len(configs[0].Resources) != 7 {
+		t.Fatalf("%+v", configs)
+	}
+	content := map[decode.HeldState]bool{decode.HeldActive: true, decode.HeldStatic: true, decode.HeldWarming: true, decode.HeldDraining: true}
+	for i, r := range configs[0].Resources {
+		s := HeldStates()[i]
+		if r.Held() != s || r.Name != string(s) || r.Version != "2" || (r.Body != nil) != content[s] || HasContent(s) != content[s] || (r.Error == "because") != (s == decode.HeldFailed) {
+			t.Errorf("%s: %+v is %s", s, r, r.Held())
+		}
+		if content[s] && (r.BodyURL != cds || string(r.Body) != string(h.Items[i].Body())) {
+			t.Errorf("%s: its content is %q of %s", s, r.Body, r.BodyURL)
+		}
+	}
+	for s, r := range map[decode.HeldState]decode.ResourceStatus{
+		decode.HeldTimeout: {Client: "TIMEOUT"}, decode.HeldUnknown: {Client: "99"}, decode.HeldFailed: {Client: "RECEIVED_ERROR"},
+	} {
+		if r.Held() != s {
+			t.Errorf("%s is %s", r.Client, r.Held())
 		}
 	}
 }

@@ -119,6 +119,7 @@ func TestQueueIsFair(t *testing.T) {
 	}{
 		"all but half":             {nil, 1, limit / 2, false, true},
 		"more than half":           {nil, 1, limit/2 + 1, true, true}, // is charged half
+		"a large one after small":  {map[session.ConnID]int64{2: 100}, 1, limit, true, true},
 		"the log itself":           {map[session.ConnID]int64{1: 800, 2: 800}, 0, 100, false, true},
 		"the log itself, too much": {map[session.ConnID]int64{1: 800, 2: 800}, 0, 101, false, false},
 		"what is left":             {map[session.ConnID]int64{1: 600, 2: 600}, 3, 400, false, true},
