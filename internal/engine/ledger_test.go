@@ -118,7 +118,7 @@ func ledgerOf(t *testing.T, s *scripts.Script, text []byte) string {
 		fmt.Fprintf(&l.out, "excerpt of %q: %v in %v\n", what, excerpts[what].Chosen(), excerpts[what].Context())
 	}
 	m := l.k.Memory()
-	fmt.Fprintf(&l.out, "past: forgotten %d, within %v\n", m.Forgotten, m.Past <= m.Budget)
+	fmt.Fprintf(&l.out, "past: forgotten %d, within %v; lists of %d bytes\n", m.Forgotten, m.Past <= m.Budget, l.k.lists.bytes)
 	return l.out.String()
 }
 
@@ -238,6 +238,7 @@ func (l *ledger) ask() {
 		order = append(order, c.Client)
 	}
 	l.say("needed", "", l.k.Needed())
+	l.say("past", "bytes", l.k.Memory().Past)
 	if len(order) > 1 {
 		l.say("order", "", order)
 	}
