@@ -212,3 +212,121 @@ func FuzzOf(f *testing.F) {
 		_ = origin.Words(list, more, 3)
 	})
 }
+
+// What a name gives away is a guess by the scheme of one system, to the letter.
+func TestNamed(t *testing.T) {
+	for name, want := range map[string]string{
+		"httproute/shop/checkout/rule/2":                     "Envoy Gateway: HTTPRoute shop/checkout, rule 2 (by its name)",
+		"grpcroute/shop/checkout/rule/-1/x/y":                "Envoy Gateway: GRPCRoute shop/checkout (by its name)",
+		"tcproute/shop/checkout/rule/0":                      "Envoy Gateway: TCPRoute shop/checkout, rule 0 (by its name)",
+		"tlsroute/s/c/rule/0":                                "Envoy Gateway: TLSRoute s/c, rule 0 (by its name)",
+		"udproute/s/c/rule/0":                                "Envoy Gateway: UDPRoute s/c, rule 0 (by its name)",
+		"xroute/s/c/rule/0":                                  "",
+		"http/s/c/rule/0":                                    "",
+		"httproute/shop/checkout/rule/-2":                    "",
+		"httproute/shop/checkout/rule/x":                     "",
+		"httproute/shop/checkout/ruler/1":                    "",
+		"httproute/shop/checkout/rule":                       "",
+		"httproute/shop//rule/1":                             "",
+		"outbound|80|v1|web.shop.svc.cluster.local":          "Istio: Service shop/web, port 80 (by its name)",
+		"inbound|65535||web.shop.svc.x":                      "Istio: Service shop/web, port 65535 (by its name)",
+		"outbound|65536||web.shop.svc.x":                     "",
+		"outbound|0||web.shop.svc.x":                         "",
+		"outbound|80||web.shop.svc":                          "",
+		"outbound|80||web.shop.pod.local":                    "",
+		"outbound|80|web.shop.svc.x":                         "",
+		"nobound|80||web.shop.svc.x":                         "",
+		"shop/web/80/da39a3ee5e":                             "Contour: Service shop/web, port 80 (by its name)",
+		"shop/web/80/da39a3ee5":                              "",
+		"shop/web/80/da39a3ee5g":                             "",
+		"shop/web/x/da39a3ee5e":                              "",
+		"shop/web/80/da39a3ee5e/x":                           "",
+		strings.Repeat("s", 41) + "/web/80/da39a3ee5e":       "Contour: Service " + strings.Repeat("s", 41) + "/web, port 80 (by its name)",
+		strings.Repeat("s", 42) + "/web/80/da39a3ee5e":       "",
+		"kube_shop_web_80":                                   "kgateway: Service shop/web, port 80 (by its name)",
+		"kube_shop_web":                                      "",
+		"cube_shop_web_80":                                   "",
+		"web.shop.dc1.internal.11111111-2222.consul":         "Consul: service shop/web (by its name)",
+		"v1.web.shop.dc1.internal.11111111-2222.consul":      "Consul: service shop/web (by its name)",
+		"web.shop.part.dc1.internal-v1.11111111-2222.consul": "Consul: service shop/web (by its name)",
+		"v1.web.shop.part.dc1.internal-v1.1111.consul":       "Consul: service shop/web (by its name)",
+		"a.v1.web.shop.dc1.internal.1111.consul":             "",
+		"web.shop.dc1.external.1111.consul":                  "",
+		"web.shop.dc1.internal.1111.console":                 "",
+		"shop.dc1.internal.1111.consul":                      "",
+		"web.shop.dc1.internal-v1.1111.consul":               "",
+		"shop/config/shop:web:80":                            "Cilium: Service shop/web, port 80 (by its name)",
+		"shop/config/shop:web":                               "",
+		"shop/config/shop:web:http":                          "",
+		"shop:web:80":                                        "",
+		"":                                                   "",
+	} {
+		for _, typ := range []string{"CDS", "EDS"} {
+			got := ""
+			s, is := origin.Named(typ, name)
+			if is {
+				got = s.System + ": " + s.String()
+			}
+			if got != want {
+				t.Errorf("%s: %q, not %q", name, got, want)
+			}
+		}
+		if s, is := origin.Named("LDS", name); is {
+			t.Errorf("%s of a listener: %v", name, s)
+		}
+	}
+	long := strings.Repeat("w", 4*256-len("kube_shop__80"))
+	if s, is := origin.Named("CDS", "kube_shop_"+long+"_80"); !is || s.Name != long[:256]+"…" {
+		t.Errorf("a long name: %v", s)
+	}
+	if s, is := origin.Named("CDS", "kube_shop_"+long+"w_80"); is {
+		t.Errorf("a name that is too long: %v", s)
+	}
+}
+
+// A source as words, by its parts, and some of many.
+func TestWordsOfSources(t *testing.T) {
+	full := origin.Source{Kind: "HTTPRoute", Namespace: "shop", Name: "checkout", Section: "s", Rule: 3, Port: 80, ByName: true}
+	bare := origin.Source{Name: "x"}
+	if got := full.String(); got != "HTTPRoute shop/checkout, section s, rule 2, port 80 (by its name)" {
+		t.Error(got)
+	}
+	if got := bare.String(); got != "kind unknown x" {
+		t.Error(got)
+	}
+	if got := full.Paths(); got != [3]string{"HTTPRoute", "HTTPRoute/shop", "HTTPRoute/shop/checkout"} {
+		t.Error(got)
+	}
+	if got := bare.Paths(); got != [3]string{"unknown", "unknown", "unknown/x"} {
+		t.Error(got)
+	}
+	list := []origin.Source{{Kind: "A", Name: "1"}, {Kind: "B", Name: "2"}, {Kind: "C", Name: "3"}}
+	for _, c := range []struct {
+		n, most int
+		more    bool
+		want    string
+	}{
+		{1, 2, false, "A 1"},
+		{2, 2, false, "A 1; B 2"},
+		{3, 2, false, "A 1; B 2; and 1 more"},
+		{3, 1, false, "A 1; and 2 more"},
+		{3, 3, false, "A 1; B 2; C 3"},
+		{3, 2, true, "A 1; B 2; and more"},
+		{1, 2, true, "A 1; and more"},
+	} {
+		if got := origin.Words(list[:c.n], c.more, c.most); got != c.want {
+			t.Errorf("%d of %d, more %v: %s", c.most, c.n, c.more, got)
+		}
+	}
+	b, err := json.Marshal(full)
+	var again origin.Source
+	if err == nil {
+		err = json.Unmarshal(b, &again)
+	}
+	if err != nil || again != full || !strings.Contains(string(b), `"rule":2`) {
+		t.Errorf("%s, %+v, %v", b, again, err)
+	}
+	if err := json.Unmarshal([]byte(`{"rule":-1}`), &again); err == nil {
+		t.Error("a rule before the first is read")
+	}
+}
