@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -221,9 +222,11 @@ func TestInspectRefs(t *testing.T) {
 func TestInspectPatience(t *testing.T) {
 	for source, want := range map[string]bool{
 		`{"ads":{}}`: false,
-		`{"ads":{},"initial_fetch_timeout":"0s"}`:   true,
-		`{"ads":{},"initial_fetch_timeout":"0.5s"}`: false,
-		`{"ads":{},"initial_fetch_timeout":"60s"}`:  true,
+		`{"ads":{},"initial_fetch_timeout":"0s"}`:    true,
+		`{"ads":{},"initial_fetch_timeout":"0.5s"}`:  false,
+		`{"ads":{},"initial_fetch_timeout":"60s"}`:   true,
+		`{"ads":{},"initial_fetch_timeout":"15.9s"}`: false, // the default is 15 s
+		`{"ads":{},"initial_fetch_timeout":"16s"}`:   true,
 	} {
 		f := inspected(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1","type":"EDS","eds_cluster_config":{"eds_config":`+source+`}}`)
 		if f.Patient != want {
@@ -302,6 +305,17 @@ func TestInspectForGRPC(t *testing.T) {
 	}
 	if f := inspected(t, cluster+`"type":"EDS","eds_cluster_config":{"eds_config":ads}}`); !f.EDS {
 		t.Error("a cluster with EDS is not said to be one")
+	}
+	// Of many problems the first eight are told.
+	for n, want := range map[int]int{7: 7, 8: 8, 9: 8} {
+		var chains []string
+		for i := range n {
+			chains = append(chains, fmt.Sprintf(`{"filters":[{"name":"f","typed_config":`+hcmV3+`"rds":{"route_config_name":"r%d","config_source":{"path":"/x"}}}}]}`, i))
+		}
+		text := `{"@type":"#envoy.config.listener.v3.Listener","name":"l1","filter_chains":[` + strings.Join(chains, ",") + `]}`
+		if got := inspected(t, text).GRPCProblems; len(got) != want || !strings.HasPrefix(got[want-1], fmt.Sprintf("filter_chains[%d].", want-1)) {
+			t.Errorf("of %d problems there are %q", n, got)
+		}
 	}
 }
 
