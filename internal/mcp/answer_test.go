@@ -469,3 +469,21 @@ func TestComplaintsOnly(t *testing.T) {
 		}
 	}
 }
+
+// Places of long names take their room, and the answer is no longer for it.
+func TestLongPlaces(t *testing.T) {
+	list := big("a")["clients"]
+	for i := range 12 {
+		list = map[string]any{strings.Repeat(string(rune('a'+i)), 400): list}
+	}
+	p := serverOf(printsJSON(map[string]any{"clients": list}))
+	page, err := p.ask(t, "clients", "")
+	for n := 0; err == nil && page.Cursor != ""; n++ {
+		if page, err = p.ask(t, "clients", `{"cursor":"`+page.Cursor+`"}`); err == nil && (len(page.BeginsAt) < 500 || len(page.AnswerAt) < 500 || weigh([]byte(page.BeginsAt)) > maxPlace+8) {
+			t.Errorf("page %d begins at %d bytes, of %d", n, len(page.BeginsAt), len(page.AnswerAt))
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -3,12 +3,14 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/mcp/mcptest"
 )
 
@@ -181,4 +183,82 @@ func FuzzPages(f *testing.F) {
 			t.Errorf("%s is %s", path, got)
 		}
 	})
+}
+
+// What of a string stays together: characters, escapes, and pairs that are one
+// character.
+func TestUnit(t *testing.T) {
+	for s, want := range map[string]int{
+		"ab": 1, "é": 2, "😀x": 4, "\xffx": 1, `\nx`: 2, `\`: 1, `\u00e9x`: 6, `\u00e`: 2, `\d83d\ude00`: 2,
+		`\ud83d\ude00x`: 12, `\uD83D\uDE00`: 12, `\ud83d\ude0`: 6, `\ud83dx\ude00`: 6, `\uda00\udc00`: 12, `\udb00\udc00`: 12, `\ud800\udc00`: 12, `\ud900\udc00`: 12,
+		`\udc00\ud800`: 6, `\u083d\ude00`: 6, `\ud73d\ude00`: 6, `\uDB3D\uDE00`: 12, `\uDA3D\uDE00`: 12,
+	} {
+		if got := unit([]byte(s)); got != want {
+			t.Errorf("%s: %d, not %d", s, got, want)
+		}
+	}
+}
+
+// A value is measured to its end, and up to a bound and no further.
+func TestMeasure(t *testing.T) {
+	for doc, end := range map[string]int{
+		`"a\"b",1`: 6, `[1,[2,{"a":"]"}],3],4`: 19, `{"a":{}},`: 8, `12,3`: 2, `true}`: 4, `null]`: 4, `7`: 1, `"a"`: 3, `[]`: 2, `[{}]]`: 4, `"x]`: 3,
+	} {
+		got, weighs, fits := measure([]byte(doc), 0, 1000)
+		if got != end || weighs != weigh([]byte(doc[:end])) || !fits || valueEnd([]byte(doc), 0) != end {
+			t.Errorf("%s ends at %d, not %d, and weighs %d", doc, got, end, weighs)
+		}
+		if _, _, fits := measure([]byte(doc), 0, weighs); !fits {
+			t.Errorf("%s does not fit where there is just room for it", doc)
+		}
+		if _, _, fits := measure([]byte(doc), 0, weighs-1); fits {
+			t.Errorf("%s fits where there is too little room", doc)
+		}
+	}
+}
+
+// A name is as long as it may be, or cut.
+func TestShort(t *testing.T) {
+	quoted := func(n int, of string) []byte { return []byte(`"` + strings.Repeat(of, n) + `"`) }
+	for _, c := range []struct {
+		key  []byte
+		left int // characters that stay; -1: all
+	}{
+		{quoted(1, "a"), -1}, {quoted(maxToken/12-2, "<"), -1}, {quoted(1021, "a"), -1}, {quoted(1022, "a"), 1021}, {quoted(170, "<"), -1}, {quoted(171, "<"), 170}, {quoted(600, "é"), 510},
+	} {
+		got, want := string(short(c.key)), string(c.key)
+		if c.left >= 0 {
+			n := len(c.key[1:len(c.key)-1]) / len([]rune(string(c.key[1:len(c.key)-1])))
+			want = string(c.key[:1+c.left*n]) + "…\""
+		}
+		if got != want {
+			t.Errorf("%.8s of %d bytes has %d, not %d", c.key, len(c.key), len(got), len(want))
+		}
+	}
+}
+
+// What helps where a path leads nowhere.
+func TestSelectHints(t *testing.T) {
+	var many strings.Builder
+	for i := range 25 {
+		fmt.Fprintf(&many, `,"field-%02d":1`, i)
+	}
+	doc := []byte(`{"message":{},"list":[1,2],"wide":{"x":1` + many.String() + `},"text":"s"}`)
+	for path, want := range map[string]string{
+		"mesage":            "did you mean message?",
+		"message.a":         "it has no members",
+		"text.a":            "it has no members",
+		"list.a":            "list[0] is its first of 2",
+		"wide.qqqqqqqqqqqq": "it has x, field-00, field-01, field-02, field-03, field-04, field-05, field-06, field-07, field-08, field-09, field-10, field-11, field-12, field-13, field-14, field-15, field-16, field-17, field-18 and 6 more",
+		"list[x]":           "a path is such as message.resources[3].name",
+	} {
+		_, err := Select(doc, path)
+		f, is := errors.AsType[*console.Failure](err)
+		if !is || len(f.Hints) != 1 || f.Hints[0] != want {
+			t.Errorf("%s: %v, %+v", path, err, f)
+		}
+	}
+	if _, err := Select([]byte("{"), "a"); err == nil {
+		t.Error("what is no JSON has a place")
+	}
 }
