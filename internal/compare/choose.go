@@ -70,7 +70,7 @@ func (c *Comparison) choose(st *story, name string) (sent, []string, error) {
 // rejected says whether what was sent last was rejected: that is what one looks
 // for where a name alone does not say which resource is meant.
 func (s *sent) rejected() bool {
-	return len(s.versions) > 0 && s.versions[len(s.versions)-1].State == engine.Rejected
+	return s.versions[len(s.versions)-1].State == engine.Rejected
 }
 
 // unsure is a usage error that only asks for more.

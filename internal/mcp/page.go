@@ -63,13 +63,12 @@ func begins(doc []byte, from position) bool {
 // pageWriter writes one page.
 type pageWriter struct {
 	*part
-	doc   []byte
-	room  int
-	used  int
-	buf   bytes.Buffer
-	open  []level // that are open on the page
-	some  []bool  // of these: whether a child stands before
-	given bool    // a value stands on the page
+	doc  []byte
+	room int
+	used int
+	buf  bytes.Buffer
+	open []level // that are open on the page
+	some []bool  // of these: whether a child stands before
 }
 
 func (w *pageWriter) put(text []byte) {
@@ -183,7 +182,7 @@ func (w *pageWriter) beyond(behind int) (position, bool) {
 	// What stands behind the comma may have a name.
 	i := behind + 1
 	if w.doc[i] == '"' {
-		if end := stringEnd(w.doc, i); end < len(w.doc) && w.doc[end] == ':' {
+		if end := stringEnd(w.doc, i); w.doc[end] == ':' {
 			i = end + 1
 		}
 	}
@@ -212,14 +211,13 @@ func (w *pageWriter) value(i, in int) (behind int, next *position) {
 	switch {
 	case fits && in == 0:
 		w.put(w.doc[i:end])
-		w.given = true
 		return end, nil
 	case b == '"':
 		return w.piece(i, in)
 	case b == '{' || b == '[':
 		l, child, _ := enter(w.doc, i) // one that is empty fits anywhere
 		w.push(l)
-		if w.given = true; !w.worth(child, &l) {
+		if !w.worth(child, &l) {
 			return 0, &position{at: child}
 		}
 		w.name(&l)
@@ -228,7 +226,6 @@ func (w *pageWriter) value(i, in int) (behind int, next *position) {
 	// A number of more digits than any page has room for: its beginning, as a text.
 	w.put(append(append([]byte(`"`), w.doc[i:i+maxToken/weight('0')]...), "…\""...))
 	w.cut++
-	w.given = true
 	return valueEnd(w.doc, i), nil
 }
 
@@ -247,7 +244,6 @@ func (w *pageWriter) piece(i, in int) (behind int, next *position) {
 	w.put([]byte(`"`))
 	w.put(w.doc[from:to])
 	w.put([]byte(`"`))
-	w.given = true
 	if to == end-1 {
 		return end, nil
 	}
@@ -272,9 +268,6 @@ func unit(s []byte) int {
 
 // short is a key that is not longer than any is shown, with its quotes.
 func short(key []byte) []byte {
-	if len(key) <= maxToken/weight('<') {
-		return key
-	}
 	end, left := 1, maxToken-2*weight('"')
 	for end < len(key)-1 {
 		n := unit(key[end : len(key)-1])

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/convert/grpcdump"
@@ -158,6 +159,87 @@ func TestOddLines(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	if _, err := grpcdump.Read(strings.NewReader(call+`"error":null}`), func(*session.Entry) error { return stop }); err != stop {
+		t.Error(err)
+	}
+}
+
+// TestMade: the entries of two calls on one connection and of one on another, with all
+// that a dump has of them; what is written anew is not there twice.
+func TestMade(t *testing.T) {
+	text := `{"service":"envoy.service.discovery.v3.AggregatedDiscoveryService","method":"DeltaAggregatedResources","of_tomorrow":{"a":[1]},"messages":[` +
+		`{"message_origin":"client","raw_message":"CgE=","timestamp":"2026-01-01T00:00:01Z"},` +
+		`{"message_origin":"server","raw_message":"CgEx","timestamp":"2026-01-01T00:00:03Z"},` +
+		`{"message_origin":"server","raw_message":"","message":{"a":1},"timestamp":"2026-01-01T00:00:02Z"}],` +
+		`"error":{"code":"Unavailable","message":"gone"},"metadata":{":authority":["xds:1"],"X-A":["1","2"],"content-type":["application/grpc+proto"]},` +
+		`"metadata_response_headers":{"grpc-status":["9"],"b":["3"],":status":["500"]},"metadata_response_trailers":{"c":["4"],"grpc-status":["9"]}}
+` + ads + `"messages":[{"message_origin":"client","raw_message":"","timestamp":"2026-01-01T00:00:02Z"}],"metadata":{":authority":["xds:1"]},"error":{"code":"Code(99)"}}
+{"service":"","method":"","messages":[]}
+` + ads + `"messages":[{"message_origin":"client","raw_message":"","timestamp":"2026-01-01T00:00:00Z"}],"metadata":{":authority":["xds:2"]},"error":{"code":"Code(-1)"}}
+{"service":"a.B","method":"","messages":[]}
+{"service":"","method":"C","messages":[]}
+`
+	var got []string
+	done, err := grpcdump.Read(strings.NewReader(text), func(e *session.Entry) error {
+		s := fmt.Sprintf("%s %d.%d %s %s", e.Time.Format("05"), e.Conn, e.Stream, e.Side, e.Kind)
+		if e.Peer != nil {
+			s += " to " + e.Peer.Upstream
+		}
+		for _, f := range e.Headers {
+			s += " " + f.Name + "=" + f.Value
+		}
+		if e.Status != nil {
+			s += fmt.Sprintf(" %d %q", e.Status.Code, e.Status.Message)
+		}
+		if e.Message != nil {
+			s += fmt.Sprintf(" %x of %d, cut %t", e.Message.Data.Bytes(), e.Message.Size, e.Message.Truncated)
+		}
+		got = append(got, s)
+		return nil
+	})
+	const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
+	want := `00 2.0 client connect to xds:2
+00 2.3 client open :method=POST :path=` + path + `StreamAggregatedResources :authority=xds:2 content-type=application/grpc
+00 2.3 client message  of 0, cut false
+00 2.3 server trailer grpc-status=-1 -1 ""
+01 1.0 client connect to xds:1
+01 1.1 client open :method=POST :path=` + path + `DeltaAggregatedResources :authority=xds:1 content-type=application/grpc x-a=1 x-a=2
+01 1.1 client message 0a01 of 2, cut false
+02 1.2 client open :method=POST :path=` + path + `StreamAggregatedResources :authority=xds:1 content-type=application/grpc
+02 1.2 client message  of 0, cut false
+02 1.2 server trailer grpc-status=99 99 ""
+03 1.1 server header :status=200 content-type=application/grpc b=3
+03 1.1 server message 0a0131 of 3, cut false
+03 1.1 server message  of 0, cut true
+03 1.1 server trailer grpc-status=14 c=4 14 "gone"`
+	if text := strings.Join(got, "\n"); err != nil || text != want {
+		t.Errorf("%v\n%s\nnot\n%s", err, text, want)
+	}
+	if done.Calls != 3 || done.Others != 2 || done.Bare != 1 || done.Timeless != 0 || done.Entries != uint64(len(got)) {
+		t.Errorf("%+v", done)
+	}
+	// What cannot be a time is that of what was before it.
+	var years []int
+	odd := ads + `"messages":[{"timestamp":"1969-01-01T00:00:00Z"},{"timestamp":"1970-01-02T00:00:00Z"},{"timestamp":"2200-01-01T00:00:00Z"},{"timestamp":"2201-01-01T00:00:00Z"},{"timestamp":"2100-01-01T00:00:00Z"}]}`
+	if _, err := grpcdump.Read(strings.NewReader(odd), func(e *session.Entry) error { years = append(years, e.Time.Year()); return nil }); err != nil {
+		t.Error(err)
+	}
+	if want := []int{1970, 1970, 1970, 1970, 2200, 2200, 2200, 2200}; !slices.Equal(years, want) {
+		t.Errorf("%v, not %v", years, want)
+	}
+	for name, c := range map[string]string{
+		"messages that are no list": `{"service":"a","method":"b","messages":7}`, "a status that is none": `{"service":"a","method":"b","error":7}`,
+		"headers that are none": `{"service":"a","method":"b","metadata":7}`, "too many headers": `{"service":"a","method":"b","metadata":{"k":["` + strings.Repeat("x", 1<<20) + `"]}}`,
+	} {
+		_, err := grpcdump.Read(strings.NewReader(c), func(*session.Entry) error { return nil })
+		if _, is := errors.AsType[*grpcdump.FormatError](err); !is {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := grpcdump.Read(strings.NewReader(`{"service":"a","method":"b","metadata":{"k":["`+strings.Repeat("x", 1<<20-1)+`"]}}`), func(*session.Entry) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	broken := errors.New("the disk is broken")
+	if _, err := grpcdump.Read(iotest.ErrReader(broken), func(*session.Entry) error { return nil }); err != broken {
 		t.Error(err)
 	}
 }

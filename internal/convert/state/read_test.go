@@ -106,14 +106,14 @@ func TestCSDS(t *testing.T) {
 	if got := states(entries); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, it is\n%s\nand not\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if len(entries) != 2 || done.By != configdump.ByCSDS || done.Clients[1].Told || !done.Clients[1].At.Equal(file.Time) || done.Clients[1].Unread != 1 {
+	if len(entries) != 2 || done.Messages != 2 || done.By != configdump.ByCSDS || done.Clients[1].Told || !done.Clients[1].At.Equal(file.Time) || done.Clients[1].Unread != 1 {
 		t.Fatalf("%+v", done)
 	}
 	// In the order of their times: that of x says when.
 	if entries[0].Held.Node != "x" || entries[0].Held.Source != session.HeldCSDS || entries[0].Time.Month() != time.January {
 		t.Errorf("%+v", entries[0].Held)
 	}
-	if said := strings.Join(done.Notes, "; "); !strings.Contains(said, "before 2021") {
+	if said := strings.Join(done.Notes, "; "); !strings.Contains(said, "before 2021") || !strings.HasPrefix(said, `"x": `) {
 		t.Errorf("it says %q", said)
 	}
 	if m := decode.PeekClientStatus(entries[0].Message.Data.Bytes()); !slices.ContainsFunc(m.Configs[0].Resources, func(r decode.ResourceStatus) bool { return r.Error == "why not" }) {
@@ -124,6 +124,43 @@ func TestCSDS(t *testing.T) {
 	}
 }
 
+// The time of a state is that of the last update, where that can be one; else that of
+// the file, or now.
+func TestTimeOfState(t *testing.T) {
+	of := func(stamps ...string) string {
+		var all []string
+		for i, at := range stamps {
+			all = append(all, fmt.Sprintf(`{"typeUrl":"%s","name":"r%d","clientStatus":"ACKED","xdsConfig":{"@type":"%s","name":"r%d"},"lastUpdated":"%s"}`, clusterURL, i, clusterURL, i, at))
+		}
+		return `{"config":[{"node":{"id":"x"},"genericXdsConfigs":[` + strings.Join(all, ",") + `]}]}`
+	}
+	for _, c := range []struct {
+		stamps []string
+		want   string
+		told   bool
+	}{
+		{[]string{"2026-01-02T03:04:05Z", "2026-01-03T00:00:00Z", "2026-01-01T00:00:00Z"}, "2026-01-03T00:00:00Z", true},
+		{[]string{"1970-01-01T00:00:01Z"}, "1970-01-01T00:00:01Z", true},
+		{[]string{"1969-12-31T00:00:00Z"}, "2026-05-04T03:02:01Z", false},
+		{[]string{"2200-12-31T00:00:00Z", "2201-01-01T00:00:00Z"}, "2200-12-31T00:00:00Z", true},
+		{nil, "2026-05-04T03:02:01Z", false},
+	} {
+		entries, done, err := read(t, of(c.stamps...))
+		if err != nil || len(entries) != 1 || done.Clients[0].Told != c.told || entries[0].Time.Format(time.RFC3339) != c.want {
+			t.Errorf("%v: %+v, %v", c.stamps, done, err)
+		}
+	}
+	before := time.Now()
+	done, err := state.Read(strings.NewReader(of()), state.File{Name: "-"}, func(*session.Entry) error { return nil })
+	if err != nil || done.Clients[0].Told || done.Clients[0].At.Before(before.Add(-time.Second)) {
+		t.Errorf("%+v, %v", done, err)
+	}
+	stop := fmt.Errorf("stop")
+	if _, err := state.Read(strings.NewReader(of()), file, func(*session.Entry) error { return stop }); err != stop {
+		t.Error(err)
+	}
+}
+
 // istiod's dump has no bootstrap. It is what would be sent, and nobody holds it.
 func TestIstiod(t *testing.T) {
 	entries, done, err := read(t, `{"configs":[{"@type":"type.googleapis.com/envoy.admin.v3.BootstrapConfigDump"},
@@ -131,21 +168,21 @@ func TestIstiod(t *testing.T) {
 			{"cluster":{"@type":"`+clusterURL+`","name":"a"}},{"cluster":{"@type":"`+clusterURL+`","name":"b"}}]},
 		{"@type":"type.googleapis.com/envoy.admin.v3.ListenersConfigDump","dynamicListeners":[
 			{"name":"l","activeState":{"versionInfo":"2026/7","listener":{"@type":"type.googleapis.com/envoy.config.listener.v3.Listener","name":"l"}}}]}]}`)
-	if err != nil || done.By != configdump.ByIstiod || len(entries) != 6 || len(states(entries)) != 0 {
+	if err != nil || done.By != configdump.ByIstiod || len(entries) != 6 || len(states(entries)) != 0 || done.Messages != 2 || done.Entries != 6 {
 		t.Fatalf("%+v, %v, %d entries", done, err, len(entries))
 	}
 	var got []string
 	for i := range entries {
 		if e := &entries[i]; e.Kind == session.KindMessage {
 			m := decode.Peek(xds.LookupMethod("file:dump.json"), e.Side, "", e.Message.Data.Bytes())
-			line := xds.ShortType(m.TypeURL) + " " + m.Version
+			line := fmt.Sprint(e.Stream, " ", xds.ShortType(m.TypeURL), " ", m.Version)
 			for _, r := range m.Resources {
 				line += " " + r.Name
 			}
 			got = append(got, line)
 		}
 	}
-	if want := []string{"CDS 2026/7 a b", "LDS 2026/7 l"}; !slices.Equal(got, want) {
+	if want := []string{"1 CDS 2026/7 a b", "2 LDS 2026/7 l"}; !slices.Equal(got, want) {
 		t.Errorf("%q, not %q", got, want)
 	}
 }
