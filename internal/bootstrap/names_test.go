@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
 
@@ -187,6 +189,65 @@ static_resources:
 			if s.Obstacle == nil || s.TLS != nil {
 				t.Errorf("%s is wrapped beside %s", s.Address, other)
 			}
+		}
+	}
+}
+
+// A name of a certificate stands for a host, or for one label before a domain.
+func TestSameHost(t *testing.T) {
+	for _, c := range []struct {
+		host, name string
+		want       bool
+	}{
+		{"a.b", "A.b", true}, {"", "", false}, {"x.a.b", "*.a.b", true}, {"y.x.a.b", "*.a.b", false}, {".a.b", "*.a.b", false}, {"a.b", "*.a.b", false},
+		{"xn--x.a.b", "*.a.b", false}, {"xa.b", "x*.b", false}, {"a", "*.", false}, {"a.", "*.", true}, {"x.a.b", "x.a.c", false},
+	} {
+		if got := sameHost(c.host, c.name); got != c.want {
+			t.Errorf("%q and %q: %t", c.host, c.name, got)
+		}
+	}
+}
+
+// An expression has to match all of a name, and is not longer than one that is worth
+// compiling.
+func TestWholly(t *testing.T) {
+	for _, c := range []struct {
+		expression, name string
+		want             bool
+	}{{"a|b", "b", true}, {"a|b", "ab", false}, {"a.c", "abc", true}, {"a", "a\n", false}, {"a)(b", "ab", false}, {strings.Repeat("a", maxExpression), strings.Repeat("a", maxExpression), true}, {strings.Repeat("a", maxExpression+1), strings.Repeat("a", maxExpression+1), false}} {
+		re, err := wholly(c.expression)
+		if got := err == nil && re.MatchString(c.name); got != c.want {
+			t.Errorf("%.20s and %.20q: %t, %v", c.expression, c.name, got, err)
+		}
+	}
+}
+
+// What is written again says the same, or that is refused.
+func TestDiffer(t *testing.T) {
+	tree := func(text string) *yaml.Node {
+		n, _, err := parseTree("x.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"a: 1", "a: 1", true}, {"a: 1", "a: 2", false}, {"a: 1", "a: '1'", false}, {"a: 'b'", "a: b", true}, {"a: [1]", "a: [1, 2]", false}, {"a: [1]", "a: {b: 1}", false}, {"a: {b: 1}", "a: {c: 1}", false},
+		{"a: true", "a: 'true'", false}, {"a: 1", "b: 1", false},
+	} {
+		if err := differ(tree(c.a), tree(c.b)); (err == nil) != c.same {
+			t.Errorf("%s and %s: %v", c.a, c.b, err)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{{"!!int", "!!float", true}, {"!!int", "!!int", true}, {"!!str", "!!int", false}, {"!!float", "!!str", false}, {"!!str", "!!str", true}, {"!!null", "!!bool", false}} {
+		if alike(c.a, c.b) != c.want {
+			t.Errorf("%s and %s are alike: %t", c.a, c.b, !c.want)
 		}
 	}
 }

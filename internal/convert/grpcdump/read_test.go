@@ -174,6 +174,7 @@ func TestMade(t *testing.T) {
 		`"metadata_response_headers":{"grpc-status":["9"],"b":["3"],":status":["500"]},"metadata_response_trailers":{"c":["4"],"grpc-status":["9"]}}
 ` + ads + `"messages":[{"message_origin":"client","raw_message":"","timestamp":"2026-01-01T00:00:02Z"}],"metadata":{":authority":["xds:1"]},"error":{"code":"Code(99)"}}
 {"service":"","method":"","messages":[]}
+{}
 ` + ads + `"messages":[{"message_origin":"client","raw_message":"","timestamp":"2026-01-01T00:00:00Z"}],"metadata":{":authority":["xds:2"]},"error":{"code":"Code(-1)"}}
 {"service":"a.B","method":"","messages":[]}
 {"service":"","method":"C","messages":[]}
@@ -216,6 +217,18 @@ func TestMade(t *testing.T) {
 	}
 	if done.Calls != 3 || done.Others != 2 || done.Bare != 1 || done.Timeless != 0 || done.Entries != uint64(len(got)) {
 		t.Errorf("%+v", done)
+	}
+	for code, want := range map[string]int32{"OK": 0, "Unauthenticated": 16, "Code(0)": 0, "Code(7)": 7, "Code(-5)": -1, "Code(x)": -1, "nonsense": -1, "": -1} {
+		line := ads + `"messages":[{"timestamp":"2026-01-01T00:00:00Z"}],"error":{"code":"` + code + `"}}`
+		_, err := grpcdump.Read(strings.NewReader(line), func(e *session.Entry) error {
+			if e.Status != nil && e.Status.Code != want {
+				t.Errorf("%q: %d, not %d", code, e.Status.Code, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 	// What cannot be a time is that of what was before it.
 	var years []int
