@@ -342,12 +342,21 @@ func TestOptions(t *testing.T) {
 	}
 	label, name := strings.Repeat("a", 63), strings.Repeat("a", 253)
 	for _, c := range []struct{ flag, good, bad, why string }{
-		{"--port", "1", "0", `--port "0": this is not a port`}, {"--port", "18999", "65536", `--port "65536": this is not a port`}, {"--xds-port", "15010", "x", `--xds-port "x": this is not a port`},
-		{"--wait", "1s", "0s", `--wait "0s": this is not a duration such as 30s`}, {"--wait", "1ns", "-1s", `--wait "-1s": this is not a duration such as 30s`}, {"--wait", "2m", "5", `--wait "5": this is not a duration such as 30s`},
-		{"-n", label, label + "a", `-n "` + label + `a": this is not the name of a namespace`}, {"--namespace", "a-b", "a.b", `--namespace "a.b": this is not the name of a namespace`},
-		{"--token-secret", name, name + "a", `--token-secret "` + name + `a": this is not the name of a Secret`}, {"--context", "ä b", "a\nb", "--context \"a\\nb\": this is not a printable name"},
-		{"--context", name, name + "a", `--context "` + name + `a": this is not a printable name`}, {"--context", "a", "a\xff", `--context "a\xff": this is not a printable name`},
-		{"--proxy", "a.b:1", "a.b", `--proxy "a.b": this is not host:port`}, {"--proxy", "a:65535", "a:65536", `--proxy "a:65536": this is not a port`}, {"--upstream", "10.0.0.1:1", "[::1]:1", `--upstream "[::1]:1": this is not host:port`},
+		{"--port", "1", "0", `--port "0": this is not a port`},
+		{"--port", "18999", "65536", `--port "65536": this is not a port`},
+		{"--xds-port", "15010", "x", `--xds-port "x": this is not a port`},
+		{"--wait", "1s", "0s", `--wait "0s": this is not a duration such as 30s`},
+		{"--wait", "1ns", "-1s", `--wait "-1s": this is not a duration such as 30s`},
+		{"--wait", "2m", "5", `--wait "5": this is not a duration such as 30s`},
+		{"-n", label, label + "a", `-n "` + label + `a": this is not the name of a namespace`},
+		{"--namespace", "a-b", "a.b", `--namespace "a.b": this is not the name of a namespace`},
+		{"--token-secret", name, name + "a", `--token-secret "` + name + `a": this is not the name of a Secret`},
+		{"--context", "ä b", "a\nb", "--context \"a\\nb\": this is not a printable name"},
+		{"--context", name, name + "a", `--context "` + name + `a": this is not a printable name`},
+		{"--context", "a", "a\xff", `--context "a\xff": this is not a printable name`},
+		{"--proxy", "a.b:1", "a.b", `--proxy "a.b": this is not host:port`},
+		{"--proxy", "a:65535", "a:65536", `--proxy "a:65536": this is not a port`},
+		{"--upstream", "10.0.0.1:1", "[::1]:1", `--upstream "[::1]:1": this is not host:port`},
 		{"--proxy", name[2:] + ":1", name[1:] + ":1", `--proxy "` + name[1:] + `:1": this is not host:port`},
 	} {
 		if _, err := parse([]string{c.flag, c.good}); err != nil {

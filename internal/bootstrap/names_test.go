@@ -199,8 +199,17 @@ func TestSameHost(t *testing.T) {
 		host, name string
 		want       bool
 	}{
-		{"a.b", "A.b", true}, {"", "", false}, {"x.a.b", "*.a.b", true}, {"y.x.a.b", "*.a.b", false}, {".a.b", "*.a.b", false}, {"a.b", "*.a.b", false},
-		{"xn--x.a.b", "*.a.b", false}, {"xa.b", "x*.b", false}, {"a", "*.", false}, {"a.", "*.", true}, {"x.a.b", "x.a.c", false},
+		{"a.b", "A.b", true},
+		{"", "", false},
+		{"x.a.b", "*.a.b", true},
+		{"y.x.a.b", "*.a.b", false},
+		{".a.b", "*.a.b", false},
+		{"a.b", "*.a.b", false},
+		{"xn--x.a.b", "*.a.b", false},
+		{"xa.b", "x*.b", false},
+		{"a", "*.", false},
+		{"a.", "*.", true},
+		{"x.a.b", "x.a.c", false},
 	} {
 		if got := sameHost(c.host, c.name); got != c.want {
 			t.Errorf("%q and %q: %t", c.host, c.name, got)
@@ -235,8 +244,15 @@ func TestDiffer(t *testing.T) {
 		a, b string
 		same bool
 	}{
-		{"a: 1", "a: 1", true}, {"a: 1", "a: 2", false}, {"a: 1", "a: '1'", false}, {"a: 'b'", "a: b", true}, {"a: [1]", "a: [1, 2]", false}, {"a: [1]", "a: {b: 1}", false}, {"a: {b: 1}", "a: {c: 1}", false},
-		{"a: true", "a: 'true'", false}, {"a: 1", "b: 1", false},
+		{"a: 1", "a: 1", true},
+		{"a: 1", "a: 2", false},
+		{"a: 1", "a: '1'", false},
+		{"a: 'b'", "a: b", true},
+		{"a: [1]", "a: [1, 2]", false},
+		{"a: [1]", "a: {b: 1}", false},
+		{"a: {b: 1}", "a: {c: 1}", false},
+		{"a: true", "a: 'true'", false},
+		{"a: 1", "b: 1", false},
 	} {
 		if err := differ(tree(c.a), tree(c.b)); (err == nil) != c.same {
 			t.Errorf("%s and %s: %v", c.a, c.b, err)

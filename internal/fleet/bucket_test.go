@@ -201,7 +201,11 @@ func TestParse(t *testing.T) {
 	long := strings.Repeat("é", maxName/2)
 	for _, c := range []struct{ above, path, want string }{
 		{"", "session.xdsp", "|session|session 0 - /session"},
-		{"", ".xdsp", ""}, {"", ".session.xdsp", ""}, {"", "a/.xdsp", ""}, {"", "session.xdsp.notes", ""}, {"", "session", ""},
+		{"", ".xdsp", ""},
+		{"", ".session.xdsp", ""},
+		{"", "a/.xdsp", ""},
+		{"", "session.xdsp.notes", ""},
+		{"", "session", ""},
 		{"", "a/b/session.000012.xdsp", "|a/b/session|session 12 - a/b/session"},
 		{"", "session.00012.xdsp", "|session.00012|session.00012 0 - /session.00012"},
 		{"", "session.0000012.xdsp", "|session|session 12 - /session"},
@@ -247,9 +251,15 @@ func TestDays(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{}, "4 10..13"}, {Options{Since: at(12, 0)}, "3 11..13"}, {Options{Since: at(12, 23)}, "3 11..13"},
-		{Options{Since: at(13, 0)}, "2 12..13"}, {Options{Since: at(14, 0)}, "1 13..13"}, {Options{Since: at(20, 0)}, "1 13..13"},
-		{Options{Until: at(11, 0)}, "2 10..11"}, {Options{Until: at(10, 23)}, "1 10..10"}, {Options{Until: at(9, 23)}, ""},
+		{Options{}, "4 10..13"},
+		{Options{Since: at(12, 0)}, "3 11..13"},
+		{Options{Since: at(12, 23)}, "3 11..13"},
+		{Options{Since: at(13, 0)}, "2 12..13"},
+		{Options{Since: at(14, 0)}, "1 13..13"},
+		{Options{Since: at(20, 0)}, "1 13..13"},
+		{Options{Until: at(11, 0)}, "2 10..11"},
+		{Options{Until: at(10, 23)}, "1 10..10"},
+		{Options{Until: at(9, 23)}, ""},
 		{Options{Since: east(at(12, 23)), Until: east(at(12, 23))}, "2 11..12"},
 	} {
 		got := ""

@@ -393,7 +393,13 @@ func TestAim(t *testing.T) {
 		spans []filter.Span
 		want  bool
 	}{
-		{nil, false}, {span(5, filter.NoLimit), false}, {span(1, end), false}, {span(2, 2), true}, {span(end, end), true}, {span(100, 100+maxAim+1), false}, {span(end-1, end), true},
+		{nil, false},
+		{span(5, filter.NoLimit), false},
+		{span(1, end), false},
+		{span(2, 2), true},
+		{span(end, end), true},
+		{span(100, 100+maxAim+1), false},
+		{span(end-1, end), true},
 		{append(span(2, 2), span(4, 5)...), true},
 	} {
 		narrowed, err := src.Aim(c.spans)

@@ -176,11 +176,14 @@ func TestLost(t *testing.T) {
 		{Conn: 1, Kind: session.KindConnect, Peer: &session.Peer{Client: "10.0.0.1:5"}},
 		open(1, ads, "5S"), open(2, "/v3/discovery:clusters", ""), open(3, "", ""),
 		{Conn: 1, Stream: 2, Side: session.Client, Kind: session.KindMessage, Message: &session.Message{}},
-		{Kind: session.KindGap, Gap: &session.Gap{}}, {Kind: session.KindGap, Gap: &session.Gap{}}, {Kind: session.KindTime},
+		{Kind: session.KindGap, Gap: &session.Gap{}},
+		{Kind: session.KindGap, Gap: &session.Gap{}},
+		{Kind: session.KindTime},
 		{Conn: 1, Stream: 1, Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{}},
 		{Conn: 1, Stream: 1, Side: session.Server, Kind: session.KindCancel},
 		{Conn: 1, Stream: 1, Side: session.Server, Kind: session.KindMessage, Message: &session.Message{}},
-		open(4, ads, ""), {Conn: 1, Stream: 4, Side: session.Client, Kind: session.KindCancel},
+		open(4, ads, ""),
+		{Conn: 1, Stream: 4, Side: session.Client, Kind: session.KindCancel},
 	})
 	want := []string{
 		"2 entries of kind gap",
