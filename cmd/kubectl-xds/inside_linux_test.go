@@ -149,10 +149,10 @@ func TestViewing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := in.WriteString("q"); err == nil {
-			_, err = in.Seek(0, 0)
+		if _, err := in.WriteString("q"); err != nil {
+			t.Fatal(err)
 		}
-		if err != nil {
+		if _, err := in.Seek(0, io.SeekStart); err != nil {
 			t.Fatal(err)
 		}
 		var out, errs strings.Builder

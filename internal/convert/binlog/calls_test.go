@@ -172,7 +172,7 @@ func TestLost(t *testing.T) {
 		}
 		return e
 	}
-	data, w := log(t, []session.Entry{
+	_, w := log(t, []session.Entry{
 		{Conn: 1, Kind: session.KindConnect, Peer: &session.Peer{Client: "10.0.0.1:5"}},
 		open(1, ads, "5S"), open(2, "/v3/discovery:clusters", ""), open(3, "", ""),
 		{Conn: 1, Stream: 2, Side: session.Client, Kind: session.KindMessage, Message: &session.Message{}},
@@ -198,7 +198,7 @@ func TestLost(t *testing.T) {
 		"5S": 5 * time.Second, "1H": time.Hour, "2M": 2 * time.Minute, "3m": 3 * time.Millisecond, "4u": 4 * time.Microsecond, "6n": 6, "99999999S": 99_999_999 * time.Second,
 		"99999999H": 2562047 * time.Hour, "S": 0, "123456789S": 0, "5x": 0, "xS": 0, "": 0,
 	} {
-		data, _ = log(t, []session.Entry{open(1, ads, text)})
+		data, _ := log(t, []session.Entry{open(1, ads, text)})
 		n, size := binary.Uvarint(data)
 		if size <= 0 || n == 0 { // four bytes
 			n, size = uint64(binary.BigEndian.Uint32(data)), 4
