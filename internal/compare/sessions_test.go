@@ -85,6 +85,8 @@ func TestCompared(t *testing.T) {
 		{"of several clients, part of a name", Comparison{}, sessions(monday, tuesday, "C")},
 		{"recordings with secrets", Comparison{All: true}, sessions(at("envoy-sotw-secrets"), at("envoy-delta-secrets"), "")},
 		{"a secret of two recordings", Comparison{Context: 1}, sessions(at("envoy-sotw-secrets"), at("envoy-delta-secrets"), "ledger-cert")},
+		{"what was made of other objects", Comparison{All: true, Type: "RDS", Output: "json"}, sessions("../../check/testdata/systems/eg-updates-plain.xdsp", "../../check/testdata/systems/eg-warm-plain.xdsp", "")},
+		{"what a resource was made of", Comparison{Type: "RDS"}, versions("../../check/testdata/systems/eg-updates-plain.xdsp", "default/eg/http")},
 		{"what cannot be read whole", Comparison{}, sessions(broken, monday, "")},
 		{"what cannot be read whole and is the same", Comparison{}, sessions(broken, broken, "")},
 		{"nothing at all", Comparison{}, sessions(holds, holds, "")},
