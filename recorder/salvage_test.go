@@ -144,10 +144,21 @@ func TestSalvageMuchDamage(t *testing.T) {
 	for _, e := range want {
 		byNumber[e.Seq] = e
 	}
+	lost, last := uint64(0), session.Seq(0)
 	for _, e := range all {
+		// What is missing is all between two entries, and is counted.
+		if _, own := byNumber[e.Seq]; e.Kind == session.KindGap && !own {
+			if lost += e.Gap.Entries; e.Gap.First != last+1 || e.Gap.Last != e.Seq || e.Gap.Entries != uint64(e.Gap.Last-e.Gap.First)+1 {
+				t.Errorf("after entry %d is missing %+v", last, e.Gap)
+			}
+		}
+		last = e.Seq
 		if e.Kind != session.KindGap && len(e.Problems) == 0 && !reflect.DeepEqual(e, byNumber[e.Seq]) {
 			t.Errorf("entry %d is not what was written", e.Seq)
 		}
+	}
+	if lost == 0 || lost != done.Lost {
+		t.Errorf("%d entries are missing, and %d are said to be", lost, done.Lost)
 	}
 }
 

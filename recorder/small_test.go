@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -98,5 +100,69 @@ func TestPartsSayTheirNumbers(t *testing.T) {
 		if r != nil {
 			_ = r.Close()
 		}
+	}
+}
+
+// What stands where a frame must be, and is none, is damage that says so.
+func TestInspectOfWhatIsNoFrame(t *testing.T) {
+	file, _, end := many(t, 9)
+	for name, tail := range map[string][]byte{
+		"nothing":         make([]byte, 16),
+		"a frame of zstd": {0x28, 0xb5, 0x2f, 0xfd, 4, 0, 0, 0, 1, 2, 3, 4},
+		"another header":  (&format.FileHeader{}).Append(nil),
+	} {
+		r := brieflyOf(t, &counted{b: append(file[:end:end], tail...)})
+		facts, err := r.Inspect()
+		_ = r.Close()
+		d, is := errors.AsType[*DamageError](err)
+		if !is || d.Offset != int64(end) || d.Reason != "there is no frame where one must be" || facts.Entries == 0 || !facts.Damaged {
+			t.Errorf("%s: %v, %+v", name, err, facts)
+		}
+	}
+	long := format.AppendSkippable(nil, format.MagicBlock, make([]byte, format.MaxSkippable-format.CRCSize+1))
+	r := brieflyOf(t, &counted{b: append(file[:end:end], long...)})
+	defer r.Close()
+	if _, err := r.Inspect(); err == nil || !strings.Contains(err.Error(), "a header cannot be 65537 bytes long") {
+		t.Errorf("a header that is too long: %v", err)
+	}
+}
+
+// Another segment is due once this one is as large or as old as may be, and has
+// entries of its own; after one that could not be begun, only after a while.
+func TestWhenASegmentIsDue(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for name, c := range map[string]struct {
+		change func(w *writer)
+		due    bool
+	}{
+		"as large as may be": {func(w *writer) { w.log.o.MaxSize = w.file.End }, true},
+		"one byte less":      {func(w *writer) { w.log.o.MaxSize = w.file.End + 1 }, false},
+		"as old as may be":   {func(w *writer) { w.log.o.MaxAge = time.Minute }, true},
+		"not yet":            {func(w *writer) { w.log.o.MaxAge = time.Minute + 1 }, false},
+		"without a bound":    {func(w *writer) {}, false},
+		"nothing of its own": {func(w *writer) { w.log.o.MaxSize, w.segment.carried = 1, 1 }, false},
+		"in a block":         {func(w *writer) { w.log.o.MaxSize = 1; put(t, w.file.Writer, message(1, "x")) }, false},
+		"without segments":   {func(w *writer) { w.log.o.MaxSize, w.segment = 1, nil }, false},
+		"while it fails":     {func(w *writer) { w.log.o.MaxSize, w.failing = 1, true }, false},
+		"while it is lost":   {func(w *writer) { w.log.o.MaxSize, w.adrift = 1, true }, false},
+		"again, too early":   {func(w *writer) { w.log.o.MaxSize, w.segment.again = 1, now.Add(1) }, false},
+		"again, at its time": {func(w *writer) { w.log.o.MaxSize, w.segment.again = 1, now }, true},
+	} {
+		b, err := blocks.New(new(memory), &format.FileHeader{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, b, message(1, "x"))
+		if err := b.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		w := &writer{
+			log: &Log{o: Options{Now: func() time.Time { return now }}}, file: &logFile{Writer: b},
+			segment: &segment{begun: now.Add(-time.Minute)},
+		}
+		if c.change(w); w.due() != c.due {
+			t.Errorf("%s: it is due: %v", name, !c.due)
+		}
+		b.Free()
 	}
 }
