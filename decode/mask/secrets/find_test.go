@@ -1,6 +1,9 @@
 package secrets
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestFlags(t *testing.T) {
 	for text, want := range map[string]bool{"--password": true, "--db-password": true, "-p": false, "--": false, "-": false, "password": false, "": false, "--token=x": false} {
@@ -45,6 +48,30 @@ func TestTexts(t *testing.T) {
 	} {
 		if got := In([]byte(text)); got != want {
 			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// A value that consists of command operators holds nothing by itself.
+func TestCommands(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "%AB%": true, "%AB(x)%": true, "%AB:x%": true, "%AB%%C_D(a:b)%": true,
+		"%A%": false, "%%": false, "%ABx%": false, "%(x)%": false, "AB": false, "%AB": false, "%": false, "%AB%x": false, "x%AB%": false, "%AB% %CD%": false,
+	} {
+		if IsCommand([]byte(text)) != want {
+			t.Errorf("%q is a command: %v", text, !want)
+		}
+	}
+}
+
+// What ends a value, and what goes on with it.
+func TestEndsOfValues(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, " x": true, "\n": true, "\x00": true, `"x`: true, "'x": true, "a=b": true, "a%20b=": true, "a b=c": true,
+		"=b": false, "a": false, "a;b": false, "a!=b": false, "!": false, strings.Repeat("k", maxKey-1) + "=": true, strings.Repeat("k", maxKey) + "=": false,
+	} {
+		if endsValue([]byte(text)) != want {
+			t.Errorf("%.20q ends a value: %v", text, !want)
 		}
 	}
 }
