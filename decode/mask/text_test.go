@@ -230,3 +230,35 @@ func BenchmarkParseShapes(b *testing.B) {
 		parseShapes(maskTable)
 	}
 }
+
+// What looks like a mask, and what the parts of one are, at each length.
+func TestLooksOfMasks(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "*": true, "***************": true, "**************x": false, "****************": false,
+		"[masked:abcdefg]": true, "[masked:abcdef]": false, "[masked:abcdefg)": false, "[nasked:abcdefg]": false, "[masked:abcdefgh..]": true,
+	} {
+		if Looks([]byte(text)) != want {
+			t.Errorf("%q looks like a mask: %v", text, !want)
+		}
+	}
+	for n, want := range map[int][2]int{8: {8, 4}, 9: {9, 5}, 15: {15, 8}, 16: {7, 4}, 17: {8, 4}, 51: {42, 21}, 52: {43, 22}, 53: {43, 22}, 200: {43, 22}} {
+		if halves, first := frame(make([]byte, n)); len(halves) != want[0] || first != want[1] {
+			t.Errorf("%d bytes: %d of both halves, %d of the first", n, len(halves), first)
+		}
+	}
+	m := newMasks()
+	secret := []byte(strings.Repeat("s", 100))
+	mask := bytes.Clone(secret)
+	m.fill(mask, secret)
+	for i := range mask {
+		b := bytes.Clone(mask)
+		if b[i] ^= 1; m.is(b) {
+			t.Errorf("byte %d of a mask can be another", i)
+		}
+	}
+	for n, want := range map[int]bool{0: true, 7: true, 15: true, 16: false} {
+		if m.is(bytes.Repeat([]byte("*"), n)) != want {
+			t.Errorf("%d asterisks are a mask: %v", n, !want)
+		}
+	}
+}

@@ -105,3 +105,60 @@ func TestWhatAClientSpeaks(t *testing.T) {
 		}
 	}
 }
+
+// How the body of a request ends has to be certain: else what follows cannot be
+// rewritten.
+func TestBodiesThatCannotBeFollowed(t *testing.T) {
+	const chunked = "Transfer-Encoding: chunked\r\n"
+	for head, want := range map[string]string{
+		"POST / HTTP/1.1\r\n": "",
+		"POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 0\r\n": "",
+		"POST / HTTP/1.1\r\n" + chunked:                                 "",
+		"POST / HTTP/1.1\r\nTransfer-Encoding: CHUNKED\r\n":             "",
+		"POST / HTTP/1.0\r\n" + chunked:                                 "a transfer coding other than chunked",
+		"POST / HTTP/1.1\r\n" + chunked + chunked:                       "a transfer coding other than chunked",
+		"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n":                "a transfer coding other than chunked",
+		"POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 1\r\n": "has two lengths",
+		"POST / HTTP/1.1\r\nContent-Length: 0\r\n" + chunked:            "has a length and is chunked",
+		"POST / HTTP/1.1\r\nContent-Length: -1\r\n":                     "is not a number",
+		"POST / HTTP/1.1\r\nContent-Length: 9223372036854775808\r\n":    "is not a number",
+		"GET / HTTP/1.1\r\nUpgrade: h2c\r\n":                            "in another protocol",
+	} {
+		src := load(t, &Rules{})
+		_, err := passed(src.Rewriter(), []byte(head+"\r\n"), whole)
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", head, err)
+		}
+	}
+	for c := range 256 {
+		want := strings.IndexByte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", byte(c)) >= 0
+		if isTokenByte(byte(c)) != want {
+			t.Errorf("%q can be in a name: %v", rune(c), !want)
+		}
+	}
+	long := strings.Repeat("x", maxValue)
+	for _, c := range []struct {
+		name, value string
+		fine        bool
+	}{
+		{"x", "", true},
+		{"x", "a b\tc é", true},
+		{"x", " a", false},
+		{"x", "a\t", false},
+		{"x", "a\x1fb", false},
+		{"x", "a\x7f", false},
+		{"x", "a\nb", false},
+		{"x", long, true},
+		{"x", long + "x", false},
+		{"x-bin", "YWI=", true},
+		{"x-bin", "YWI", true},
+		{"x-bin", "YWI, YQ==", true},
+		{"x-bin", "a!", false},
+		{"x-bin", "YWI,a!", false},
+		{"x-bit", "a!", true},
+	} {
+		if err := checkValue(c.name, c.value); (err == nil) != c.fine {
+			t.Errorf("%s: %.20q: %v", c.name, c.value, err)
+		}
+	}
+}

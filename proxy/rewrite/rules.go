@@ -193,7 +193,7 @@ func checkAuthority(s string) error {
 	if len(s) > 1<<10 {
 		return refuse("it is too long")
 	}
-	if strings.Contains(s, "://") || strings.Contains(s, "/") {
+	if strings.Contains(s, "/") {
 		return refuse("it has a /")
 	}
 	if strings.Contains(s, "@") {
