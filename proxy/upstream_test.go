@@ -219,7 +219,9 @@ func toldOf(t *testing.T, name, text, more, hint string, code session.NoteCode, 
 func TestBursts(t *testing.T) {
 	var b bursts
 	var said []string
-	say := func(more int, since time.Duration) { said = append(said, time.Duration(more).String()+" in "+since.String()) }
+	say := func(more int, since time.Duration) {
+		said = append(said, time.Duration(more).String()+" in "+since.String())
+	}
 	same := trouble{session.NoteRefused, "l", "why"}
 	if !b.tell(same, say) || b.tell(same, say) || b.tell(same, say) {
 		t.Error("it is told three times")
@@ -271,12 +273,12 @@ func TestReadPreface(t *testing.T) {
 		h2   bool
 		err  error
 	}{
-		preface:               {preface, true, nil},
-		preface + "more":      {preface, true, nil},
-		preface[:10]:          {preface[:10], false, io.EOF},
+		preface:              {preface, true, nil},
+		preface + "more":     {preface, true, nil},
+		preface[:10]:         {preface[:10], false, io.EOF},
 		"GET / HTTP/1.1\r\n": {"GET / HTTP/1.1\r\n", false, nil},
-		"PRI * HTTP/1.1":      {"PRI * HTTP/1.1", false, nil},
-		"":                    {"", false, io.EOF},
+		"PRI * HTTP/1.1":     {"PRI * HTTP/1.1", false, nil},
+		"":                   {"", false, io.EOF},
 	} {
 		for _, step := range []int{1, 7, 100} {
 			head, h2, err := readPreface(&pieces{text: text, step: step})

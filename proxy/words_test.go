@@ -55,7 +55,8 @@ func TestExplainUpstream(t *testing.T) {
 		hint  string // a part
 	}{
 		"plaintext": {
-			tls.RecordHeaderError{RecordHeader: [5]byte{'H', 'T', 'T', 'P', '/'}}, plain, FailedPlaintext, session.Proxy,
+			tls.RecordHeaderError{RecordHeader: [5]byte{'H', 'T', 'T', 'P', '/'}},
+			plain, FailedPlaintext, session.Proxy,
 			"it answers with HTTP/1.1 in plaintext", "drop --upstream-tls",
 		},
 		"not accepted": {
@@ -87,11 +88,13 @@ func TestExplainUpstream(t *testing.T) {
 			`its certificate, for "istiod", signed by "CN=root", is not signed by an authority that "root.pem" has`, `"CN=root"`,
 		},
 		"unknown and not shown": {
-			x509.UnknownAuthorityError{}, plain, FailedAuthority, session.Proxy,
+			x509.UnknownAuthorityError{},
+			plain, FailedAuthority, session.Proxy,
 			"its certificate is not signed by an authority that this system trusts", "give the root of who signed it with",
 		},
 		"no roots": {
-			x509.SystemRootsError{}, plain, FailedAuthority, session.Proxy,
+			x509.SystemRootsError{},
+			plain, FailedAuthority, session.Proxy,
 			"there are no roots on this system to verify its certificate with", "--upstream-ca FILE",
 		},
 		"something else with it": {
@@ -215,7 +218,7 @@ func TestExplainClient(t *testing.T) {
 		}
 	}
 	for want, facts := range map[string]Facts{
-		"let the client trust /var/ca/ca.pem as a root":                            {Listen: &ListenTLS{CADir: "/var/ca"}, ServerName: "x"},
+		"let the client trust /var/ca/ca.pem as a root":                           {Listen: &ListenTLS{CADir: "/var/ca"}, ServerName: "x"},
 		`check that the client trusts who signed the certificate in "listen.pem"`: {Listen: &ListenTLS{Cert: "listen.pem"}},
 	} {
 		if got := trustHint(&facts); got != want {
