@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -15,9 +17,11 @@ type object struct {
 	b      []byte
 	fails  []error // of the next requests; nil works
 	closed bool
+	asked  []string // which chunks were asked for
 }
 
 func (o *object) ReadAt(p []byte, at int64) (int, error) {
+	o.asked = append(o.asked, fmt.Sprintf("%g+%g", float64(at)/chunk, float64(len(p))/chunk))
 	if len(o.fails) > 0 {
 		err := o.fails[0]
 		o.fails = o.fails[1:]
@@ -95,6 +99,93 @@ func TestRequests(t *testing.T) {
 	}
 	if n, _ := f.Fetched(); n != 1 {
 		t.Errorf("%d requests for what was expected", n)
+	}
+}
+
+// TestWhatIsAskedFor: each request by its first chunk and how many it has.
+func TestWhatIsAskedFor(t *testing.T) {
+	type read struct{ at, n int64 }
+	const c = chunk
+	for name, tc := range map[string]struct {
+		size   int64
+		expect read
+		reads  []read
+		want   string
+	}{
+		"one after the other":            {10 * c, read{}, []read{{5 * c, 100}, {5*c + 100, 100}, {6 * c, 100}, {8 * c, 100}}, "5+1 6+2 8+2"},
+		"and back":                       {10 * c, read{}, []read{{5 * c, 100}, {6 * c, 100}, {2 * c, 100}, {3 * c, 100}, {9 * c, 100}}, "5+1 6+2 2+1 3+2 8+2"},
+		"the end first":                  {10 * c, read{}, []read{{9*c + 5, 10}}, "9+1"},
+		"the end, after the beginning":   {10 * c, read{}, []read{{0, 10}, {9*c + 5, 10}}, "0+1 8+2"},
+		"one before the end":             {10 * c, read{}, []read{{0, 10}, {8 * c, 10}}, "0+1 8+1"},
+		"the end, and what is before":    {10 * c, read{}, []read{{8 * c, 10}, {0, 10}, {9 * c, 10}}, "8+1 0+1 9+1"},
+		"a last chunk that is short":     {10*c + 64, read{}, []read{{0, 10}, {10 * c, 64}}, "0+1 9+1.0009765625"},
+		"over two":                       {10 * c, read{}, []read{{3*c - 1, 2}}, "2+2"},
+		"to the end of one":              {10 * c, read{}, []read{{3*c - 2, 2}}, "2+1"},
+		"what is expected":               {10 * c, read{3*c + 100, 2 * c}, []read{{3*c + 100, 10}, {5 * c, 10}}, "3+3"},
+		"before what is expected":        {10 * c, read{3*c + 100, 2 * c}, []read{{3 * c, 10}}, "3+1"},
+		"behind what is expected":        {10 * c, read{3 * c, 2 * c}, []read{{5 * c, 10}}, "5+1"},
+		"more is expected than there is": {10 * c, read{8 * c, 20 * c}, []read{{8 * c, 10}}, "8+2"},
+		"what is there is not asked for": {10 * c, read{}, []read{{4 * c, 10}, {2 * c, 4 * c}}, "4+1 2+2 5+1"},
+		"no more than is most":           {40 * c, read{}, []read{{0, 34 * c}}, "0+16 16+16 32+4"},
+		"nothing":                        {10 * c, read{}, []read{{3 * c, 0}}, ""},
+	} {
+		o := &object{b: bytesOf(int(tc.size))}
+		f := open(t, o, Options{})
+		f.Expect(tc.expect.at, tc.expect.n)
+		for _, r := range tc.reads {
+			if n, err := f.ReadAt(make([]byte, r.n), r.at); int64(n) != r.n || err != nil {
+				t.Errorf("%s: %d of %d bytes, %v", name, n, r.n, err)
+			}
+		}
+		if got := strings.Join(o.asked, " "); got != tc.want {
+			t.Errorf("%s: %s, not %s", name, got, tc.want)
+		}
+	}
+}
+
+// What was not used for longest goes first, and no more goes than has to.
+func TestShed(t *testing.T) {
+	const most = keep / chunk
+	o := &object{b: bytesOf(2 * keep)}
+	f := open(t, o, Options{})
+	read := func(i int64) {
+		t.Helper()
+		if _, err := f.ReadAt(make([]byte, 1), i*chunk); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range int64(most) {
+		read(most - 1 - i) // backwards: each alone
+	}
+	if n := len(o.asked); n != most || len(f.chunks) != most {
+		t.Errorf("%d requests, %d chunks are there", n, len(f.chunks))
+	}
+	read(most - 1) // the oldest is used again
+	read(most + 9)
+	if len(f.chunks) != most || f.chunks[most-1] == nil || f.chunks[most-2] != nil || f.chunks[most-3] == nil {
+		t.Errorf("%d chunks are there", len(f.chunks))
+	}
+}
+
+// An object that is shorter is named, if its name is known; what is asked of an object
+// has usual bounds.
+func TestDefaults(t *testing.T) {
+	for name, want := range map[string]string{"": "10 bytes came from byte 0 on, not 20: unexpected EOF", "s3://b/x": "cannot read s3://b/x: 10 bytes came from byte 0 on, not 20: unexpected EOF"} {
+		var counted int
+		f := New(t.Context(), &object{b: bytesOf(10)}, 20, func() error { return nil }, Options{Name: name, Count: func(n int) { counted += n }})
+		if _, err := f.ReadAt(make([]byte, 5), 0); err == nil || err.Error() != want || counted != 10 {
+			t.Errorf("%q: %v, %d bytes", name, err, counted)
+		}
+		if f.o.Slow != 10*time.Second || f.o.Pause != 250*time.Millisecond || f.o.Tries != 5 || f.Size() != 20 {
+			t.Errorf("%+v", f.o)
+		}
+	}
+	f := New(t.Context(), &object{}, 0, nil, Options{Slow: 1, Pause: 2, Tries: 3})
+	if f.o.Slow != 1 || f.o.Pause != 2 || f.o.Tries != 3 {
+		t.Errorf("%+v", f.o)
+	}
+	if _, err := f.ReadAt(make([]byte, 1), -1); err == nil {
+		t.Error("there is something before the beginning")
 	}
 }
 
