@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"os"
 	"os/exec"
@@ -90,6 +91,50 @@ func TestSameSeedSameDay(t *testing.T) {
 	}
 	if maps.EqualFunc(days[0], days[2], slices.Equal) {
 		t.Error("another seed gives the same day")
+	}
+	if *full {
+		return
+	}
+	// Nor does it become another one unnoticed: what was measured of it could not be compared.
+	var got strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(days[0])) {
+		h := fnv.New64a()
+		for _, e := range days[0][name] {
+			fmt.Fprintln(h, e)
+		}
+		fmt.Fprintf(&got, "%016x of %d entries: %s\n", h.Sum64(), len(days[0][name]), name)
+	}
+	const file = "testdata/day.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || string(want) != got.String() {
+		t.Errorf("%v: it is another day than that of %s, which -update writes anew:\n%s", err, file, got.String())
+	}
+}
+
+// A day that would be none is refused, at the least that each size may be.
+func TestTooLittle(t *testing.T) {
+	least := options{dir: filepath.Join(t.TempDir(), "day"), proxies: 20, services: 12, churn: 6, length: 3 * time.Hour, every: 15 * time.Minute, segment: 3 * time.Hour, seed: 1, faults: true}
+	if _, err := write(least, "2026-11-25T00:00:00Z"); err != nil {
+		t.Errorf("the least: %v", err)
+	}
+	for name, change := range map[string]func(o *options){
+		"directory": func(o *options) { o.dir = "" }, "proxies": func(o *options) { o.proxies-- }, "services": func(o *options) { o.services-- },
+		"too much churn": func(o *options) { o.churn++ }, "too little churn": func(o *options) { o.churn = 1 }, "length": func(o *options) { o.length-- },
+		"pushes": func(o *options) { o.every = time.Second - 1 }, "too few pushes": func(o *options) { o.every += time.Second }, "segments": func(o *options) { o.segment = 0 },
+	} {
+		o := least
+		o.dir += "-" + name
+		change(&o)
+		if _, err := write(o, "2026-11-25T00:00:00Z"); err == nil {
+			t.Errorf("%s: it is written", name)
+		}
+	}
+	if _, err := write(least, "yesterday"); err == nil {
+		t.Error("it begins at no time")
 	}
 }
 

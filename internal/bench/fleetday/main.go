@@ -63,8 +63,8 @@ func write(o options, begin string) (*report, error) {
 	switch {
 	case o.dir == "":
 		return nil, fmt.Errorf("name a directory with -w")
-	case o.proxies < 20 || o.services < 12 || o.churn < 2 || o.churn > o.services/2 || o.length < 3*time.Hour || o.every < time.Second || o.segment <= 0:
-		return nil, fmt.Errorf("too little: there are at least 20 proxies, 12 services of which half may change, 3h, and a second between pushes")
+	case o.proxies < 20 || o.services < 12 || o.churn < 2 || o.churn > o.services/2 || o.length < 3*time.Hour || o.every < time.Second || o.length/o.every < 12 || o.segment <= 0:
+		return nil, fmt.Errorf("too little: there are at least 20 proxies, 12 services of which half may change, 3h, 12 pushes, and a second between them")
 	}
 	return simulate(o)
 }
