@@ -188,6 +188,83 @@ func TestLikeRecorded(t *testing.T) {
 	}
 }
 
+// The same where a secret is further within, and in JSON, as a poll brings it. What is no secret has to be the same.
+func TestLikeRecordedWithin(t *testing.T) {
+	const clusterType = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	tlsContext := func(certificates ...*tlsv3.TlsCertificate) *anypb.Any {
+		a, err := anypb.New(&tlsv3.UpstreamTlsContext{Sni: "payments.example", CommonTlsContext: &tlsv3.CommonTlsContext{TlsCertificates: certificates}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	key := func() *tlsv3.TlsCertificate {
+		c := secret(t, "")
+		c.CertificateChain = &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: "/etc/cert"}}
+		return c
+	}
+	socket := func(a *anypb.Any) *clusterv3.Cluster {
+		return &clusterv3.Cluster{Name: "c", TransportSocket: &corev3.TransportSocket{Name: "tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: a}}}
+	}
+	inMap := func(a *anypb.Any) *clusterv3.Cluster {
+		return &clusterv3.Cluster{Name: "c", TypedExtensionProtocolOptions: map[string]*anypb.Any{"tls": a}}
+	}
+	inJSON := func(b []byte) []byte {
+		text, err := protojson.Marshal(&anypb.Any{TypeUrl: clusterType, Value: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	in := inspect.New(nil)
+	hash := func(b []byte) [16]byte { return in.Inspect(clusterType, b, true).Hash }
+	for _, c := range []struct {
+		name           string
+		recorded, live *clusterv3.Cluster
+		want           bool
+	}{
+		{"another key", socket(tlsContext(key())), socket(tlsContext(key())), true},
+		{"two other keys", socket(tlsContext(key(), key())), socket(tlsContext(key(), key())), true},
+		{"one key more", socket(tlsContext(key())), socket(tlsContext(key(), key())), false},
+		{"another key in a map", inMap(tlsContext(key())), inMap(tlsContext(key())), true},
+		{"a map without it", &clusterv3.Cluster{Name: "c"}, inMap(tlsContext(key())), false},
+		{"elsewhere", socket(tlsContext(key())), inMap(tlsContext(key())), false},
+		{"another name", socket(tlsContext(key())), &clusterv3.Cluster{Name: "d", TransportSocket: socket(tlsContext(key())).GetTransportSocket()}, false},
+	} {
+		recorded, live := MaskedResource(mask.New(), clusterType, encoded(t, c.recorded)), encoded(t, c.live)
+		if got := hash(LikeRecorded(clusterType, recorded, live)) == hash(recorded); got != c.want {
+			t.Errorf("%s: like the recorded one: %v", c.name, got)
+		}
+		old, text := inJSON(recorded), inJSON(live)
+		if got := LikeRecorded(clusterType, old, text); bytes.Equal(got, old) != c.want || !c.want && !bytes.Equal(got, text) {
+			t.Errorf("%s: like the recorded one, in JSON: %v, %s", c.name, !c.want, got)
+		}
+	}
+	live := encoded(t, socket(tlsContext(key())))
+	for name, got := range map[string][]byte{
+		"of an unknown type": LikeRecorded("type.googleapis.com/no.such.Type", live, live), "beside no message": LikeRecorded(clusterType, []byte{0xff}, live),
+		"of no secrets": LikeRecorded(clusterType, encoded(t, &clusterv3.Cluster{Name: "c"}), live),
+	} {
+		if !bytes.Equal(got, live) {
+			t.Errorf("%s: it is another one", name)
+		}
+	}
+}
+
+// A certificate that a replay made for a masked key counts as the recorded one.
+func TestLikeRecordedMade(t *testing.T) {
+	masked := MaskedResource(mask.New(), secretType, encoded(t, &tlsv3.Secret{Name: "s", Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: secret(t, "")}}))
+	text, err := protojson.Marshal(&anypb.Any{TypeUrl: secretType, Value: masked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, _ := New().RenewResource(secretType, text)
+	in := inspect.New(nil)
+	if in.Inspect(secretType, LikeRecorded(secretType, masked, fresh), true).Hash != in.Inspect(secretType, masked, true).Hash {
+		t.Error("it differs")
+	}
+}
+
 // Whatever bytes a response has, renewing it ends.
 func FuzzRenew(f *testing.F) {
 	f.Add([]byte{0x12, 0xff}, false)
