@@ -70,3 +70,35 @@ func TestSignalsStayCaughtToTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// A signal is the command's while that runs, and after its end the first one that ends programs does one thing, and the
+// second another.
+func TestSignalsArePassedOn(t *testing.T) {
+	ready := filepath.Join(t.TempDir(), "ready")
+	c := commandOf(t, t.Context(), "trap 'exit 7' TERM; : >'"+ready+"'; while :; do sleep 0.01; done")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(ready); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	done := make(chan string, 3)
+	c.Afterwards(func() { done <- "first" }, func() { done <- "second" })
+	c.signals <- syscall.SIGTERM
+	if code := c.Wait(); code != 7 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, s := range []os.Signal{syscall.SIGHUP, os.Interrupt, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGTERM} {
+		c.signals <- s
+	}
+	if a, b := <-done, <-done; a != "first" || b != "second" {
+		t.Errorf("%s, then %s", a, b)
+	}
+	c.Stop()
+	if len(done) > 0 {
+		t.Errorf("then %s", <-done)
+	}
+}
