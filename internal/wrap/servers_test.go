@@ -27,7 +27,8 @@ func TestServers(t *testing.T) {
 				"xdsproxy: hint: " + plaintext + "\nxdsproxy: warning: of the bootstrap\n", "",
 		},
 		{
-			"some, that is not secured", []*bootstrap.Server{nowhere, fine},
+			"some, that is not secured",
+			[]*bootstrap.Server{nowhere, fine},
 			"xdsproxy: warning: cannot wrap cluster xds, for ADS: it has no address\\x1b; the command goes there directly\nxdsproxy: warning: of the bootstrap\n", "",
 		},
 		{"none", []*bootstrap.Server{secured, nowhere}, "", "b.yaml names no xDS server that can be wrapped\nistiod:15012 (xds-grpc, sds), for ADS: it wants a token\ncluster xds, for ADS: it has no address\\x1b\n" + plaintext},

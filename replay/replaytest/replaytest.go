@@ -12,9 +12,11 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/client"
+	"github.com/xdsproxy/xdsproxy/replay/fault"
 	"github.com/xdsproxy/xdsproxy/replay/server"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -104,4 +106,28 @@ func Facing(t testing.TB, sp, cp *replay.Plan, o replay.Options) (byServer, byCl
 		t.Error(err)
 	}
 	return <-done, byClient
+}
+
+// Faults are done to all that they can be done to of a script: by a played server, or by
+// played clients.
+func Faults(t testing.TB, server bool, text string, faults ...string) *fault.Set {
+	t.Helper()
+	set := &fault.Set{}
+	for _, f := range faults {
+		parsed, err := fault.Parse(f, server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.All = append(set.All, parsed)
+	}
+	s, err := script.Parse("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := engine.New(engine.Options{Names: true})
+	for e := range s.Entries() {
+		c := account.Step(&e)
+		set.See(&e, &c, func(int) bool { return true })
+	}
+	return set
 }

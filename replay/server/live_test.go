@@ -21,12 +21,10 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
-	"github.com/xdsproxy/xdsproxy/replay/fault"
 	"github.com/xdsproxy/xdsproxy/replay/replaytest"
 	"github.com/xdsproxy/xdsproxy/replay/server"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -251,29 +249,6 @@ func told(r *replay.Report) string {
 	return b.String()
 }
 
-// withFaults has these done to all that they can be done to of a script.
-func withFaults(t *testing.T, text string, faults ...string) *fault.Set {
-	t.Helper()
-	set := &fault.Set{}
-	for _, f := range faults {
-		parsed, err := fault.Parse(f, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set.All = append(set.All, parsed)
-	}
-	s, err := script.Parse("recorded", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := engine.New(engine.Options{Names: true})
-	for entry := range s.Entries() {
-		c := e.Step(&entry)
-		set.See(&entry, &c, func(int) bool { return true })
-	}
-	return set
-}
-
 type liveCase struct {
 	name, recorded, live string
 	until                string // what is said last; "": the play ends by itself
@@ -289,7 +264,7 @@ func theyAreTold(t *testing.T, file string, cases []liveCase) {
 		for i, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				o := replay.Options{Faults: withFaults(t, c.recorded, c.faults...)}
+				o := replay.Options{Faults: replaytest.Faults(t, true, c.recorded, c.faults...)}
 				if c.pace != "" {
 					var err error
 					if o.Pace, err = replay.ParsePace(c.pace); err != nil {
