@@ -174,3 +174,57 @@ func TestTextsAndBytes(t *testing.T) {
 		}
 	}
 }
+
+// The words for a list or a map that has too many or too few.
+func TestSizes(t *testing.T) {
+	fields := (&validate.EnumRules{}).ProtoReflect().Descriptor().Fields()
+	f := fieldRules{fd: fields.ByName("in")}
+	two, five := proto.Uint64(2), proto.Uint64(5)
+	for _, c := range []struct {
+		fewest uint64
+		most   *uint64
+		bad    []uint64
+		well   []uint64
+		want   string
+	}{
+		{2, two, []uint64{1, 3}, []uint64{2}, "value must contain exactly 2 item(s)"},
+		{2, five, []uint64{1, 6}, []uint64{2, 5}, "value must contain between 2 and 5 items, inclusive"},
+		{2, nil, []uint64{0, 1}, []uint64{2, 9}, "value must contain at least 2 item(s)"},
+		{0, five, []uint64{6}, []uint64{0, 5}, "value must contain no more than 5 item(s)"},
+		{0, proto.Uint64(0), []uint64{1}, []uint64{0}, "value must contain no more than 0 item(s)"},
+		{0, nil, nil, []uint64{0, 9}, ""},
+	} {
+		f.fewest, f.most = c.fewest, c.most
+		for _, n := range c.bad {
+			if got := f.size(n); got != c.want {
+				t.Errorf("%d: %q, not %q", n, got, c.want)
+			}
+		}
+		for _, n := range c.well {
+			if got := f.size(n); got != "" {
+				t.Errorf("%d: %q", n, got)
+			}
+		}
+	}
+	// A number of a list, and of none.
+	for _, c := range []struct {
+		rules     *validate.Int64Rules
+		well, bad int64
+		want      string
+	}{
+		{&validate.Int64Rules{In: []int64{-1, 5}}, 5, 4, "value must be in list [-1 5]"},
+		{&validate.Int64Rules{NotIn: []int64{-1, 5}}, 4, 5, "value must not be in list [-1 5]"},
+		{&validate.Int64Rules{Const: proto.Int64(7)}, 7, 8, "value must equal 7"},
+	} {
+		ignore, tests := numberTests(c.rules.ProtoReflect())
+		if ignore || len(tests) != 1 {
+			t.Fatalf("%v: %d tests", c.rules, len(tests))
+		}
+		if p := tests[0](protoreflect.ValueOfInt64(c.well)); p != (problem{}) {
+			t.Errorf("%v: %d: %+v", c.rules, c.well, p)
+		}
+		if p := tests[0](protoreflect.ValueOfInt64(c.bad)); p.reason != c.want {
+			t.Errorf("%v: %d: %q", c.rules, c.bad, p.reason)
+		}
+	}
+}

@@ -147,12 +147,7 @@ func (m *maker) pad() string {
 	return padding(m.r.Pad)
 }
 
-func padding(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return strings.Repeat("x", n)
-}
+func padding(n int) string { return strings.Repeat("x", max(n, 0)) }
 
 // marshal never fails for messages with valid texts.
 func marshal(m proto.Message) []byte {

@@ -262,3 +262,28 @@ func TestCheckRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A content that is a plain word stays one, and others are told apart.
+func TestLabelsOfContents(t *testing.T) {
+	long := strings.Repeat("x", 64)
+	for in, plain := range map[string]bool{
+		"": true, "azAZ09.-_": true, long: true, long + "x": false, "a b": false, "@": false, "[": false, "`": false, "{": false, "/": false, ":": false, "é": false,
+	} {
+		if got := label(in); (got == in) != plain || !plain && (!strings.HasPrefix(got, "sha256=") || len(got) != 39) {
+			t.Errorf("%q is %q", in, got)
+		}
+	}
+	if label("a b") == label("a  b") {
+		t.Error("two contents have one label")
+	}
+	for n, want := range map[int]string{-1: "", 0: "", 3: "xxx"} {
+		if got := padding(n); got != want {
+			t.Errorf("%d: %q", n, got)
+		}
+	}
+	for _, n := range []*decode.Node{{Zone: "z"}, {Region: "r"}, {ID: "n"}} {
+		if got := node(n); (got.Locality != nil) != (n.Zone+n.Region != "") || got.Locality.GetZone() != n.Zone || got.Locality.GetRegion() != n.Region {
+			t.Errorf("%+v is %v", n, got)
+		}
+	}
+}
