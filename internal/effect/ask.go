@@ -90,15 +90,6 @@ func (a *Account) Asked(client string) []Asked {
 	return nil
 }
 
-// Ambiguous says why nothing can be told of a client, "" if that is not so: several
-// processes say that they are it.
-func (a *Account) Ambiguous(client string) string {
-	if cl := a.clients[client]; cl != nil {
-		return cl.several
-	}
-	return ""
-}
-
 // Pending are the resources that a client accepted and does not use, as it said last,
 // and of which that was not told yet: Tell says that it is now. Sub is where it asks
 // for them.

@@ -120,9 +120,6 @@ func told(k *engine.Engine, a *effect.Account, began time.Time) (out []string) {
 		for _, asked := range a.Asked(id) {
 			say("%s was asked %s", id, golden.Compact(asked, began))
 		}
-		if why := a.Ambiguous(id); why != "" {
-			say("%s is ambiguous: %s", id, why)
-		}
 		for e, s := range a.Pending(k, id) {
 			say("%s has pending %s %s on %d: %s", id, e.Type, e.Name, s.Stream.ID, e.State)
 		}
