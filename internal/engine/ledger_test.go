@@ -89,7 +89,7 @@ func ledgerOf(t *testing.T, s *scripts.Script, text []byte) string {
 			}
 		}
 	}
-	excerpts := map[string]*Excerpt{NACK: NewExcerpt(), ACK: NewExcerpt(), SUB: NewExcerpt(), RESP: NewExcerpt(), DELTA: NewExcerpt(), "": NewExcerpt()}
+	excerpts := map[string]*Excerpt{NACK: NewExcerpt(), ACK: NewExcerpt(), SUB: NewExcerpt(), RESP: NewExcerpt(), DELTA: NewExcerpt(), "held": NewExcerpt(), "": NewExcerpt()}
 	for e := range s.Entries() {
 		if l.began.IsZero() {
 			l.began = e.Time
@@ -99,7 +99,7 @@ func ledgerOf(t *testing.T, s *scripts.Script, text []byte) string {
 			h.Step(&e, &c)
 		}
 		for what, x := range excerpts {
-			x.Step(&e, &c, what == c.What && (what != "" || e.Kind == session.KindOpen))
+			x.Step(&e, &c, what == c.What && (what != "" || e.Kind == session.KindOpen) || what == "held" && e.Kind == session.KindHeld)
 		}
 		l.entry(&e, &c)
 		l.ask()

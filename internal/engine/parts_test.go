@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -327,5 +328,66 @@ func TestReasons(t *testing.T) {
 	}
 	if a, b := Short(strings.Repeat("a", maxKey+1)), Short(strings.Repeat("a", maxKey+2)); a == b || len(a) != maxKey+len("…")+32 {
 		t.Errorf("%q and %q", a, b)
+	}
+}
+
+// A collection that is asked for has what is below it, with the same parameters.
+func TestGlobs(t *testing.T) {
+	const root = "xdstp://a/envoy.config.cluster.v3.Cluster"
+	for _, c := range []struct {
+		asked, name    string
+		asks, covers   bool
+		isGlob, isBare bool // that what is asked for is one
+	}{
+		{root + "/*", root + "/web", true, true, true, false},
+		{root + "/*", root + "/shop/web", false, true, true, false},
+		{root + "/shop/*", root + "/shop/web", true, true, true, false},
+		{root + "/shop/*", root + "/web", false, false, true, false},
+		{root + "/*?zone=a", root + "/web?zone=a", true, true, true, false},
+		{root + "/*?zone=a", root + "/web?zone=b", false, false, true, false},
+		{root + "/*?zone=a", root + "/web", false, false, true, false},
+		{root + "/*", root + "/web?zone=a", false, false, true, false},
+		{root + "/web", root + "/web", true, false, false, true},
+		{"/*", "/web", true, false, true, false},
+		{"web", "web", true, false, false, true},
+		{"web", "other", false, false, false, true},
+		{"*", "web", false, false, false, true},
+	} {
+		var s Subscription
+		s.Names.add(c.asked)
+		if s.Asks(c.name) != c.asks || s.Names.Covers(c.name) != c.covers || IsGlob(c.asked) != c.isGlob || IsGlob(c.asked) == c.isBare {
+			t.Errorf("%s of %s: asks %v, covers %v, a glob %v", c.name, c.asked, s.Asks(c.name), s.Names.Covers(c.name), IsGlob(c.asked))
+		}
+	}
+	if globOf("web") != "" {
+		t.Errorf("%q has web", globOf("web"))
+	}
+	day := time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC)
+	s := Subscription{Dropped: map[string]dropped{"web": {At: day}}}
+	for after, lately := range map[time.Duration]bool{0: true, time.Minute: true, time.Minute + 1: false} {
+		if s.WantedLately("web", day.Add(after), time.Minute) != lately || s.WantedLately("other", day.Add(after), time.Minute) {
+			t.Errorf("%v after it was given up it was wanted lately: %v", after, !lately)
+		}
+	}
+}
+
+// A node is remembered unless it takes too much.
+func TestNodesThatAreKept(t *testing.T) {
+	fill := func(n int) string { return strings.Repeat("x", n) }
+	for what, n := range map[string]func(*decode.Node, int){
+		"id": func(n *decode.Node, size int) { n.ID = fill(size) }, "cluster": func(n *decode.Node, size int) { n.Cluster = fill(size) }, "agent": func(n *decode.Node, size int) { n.UserAgent = fill(size) },
+		"version": func(n *decode.Node, size int) { n.UserAgentVersion = fill(size) }, "region": func(n *decode.Node, size int) { n.Region = fill(size) }, "zone": func(n *decode.Node, size int) { n.Zone = fill(size) },
+		"feature": func(n *decode.Node, size int) { n.ClientFeatures = []string{fill(size - 16)} },
+	} {
+		for size, is := range map[int]bool{maxNode: true, maxNode + 1: false} {
+			var node decode.Node
+			if n(&node, size); (kept(&node) != nil) != is {
+				t.Errorf("a %s of %d is kept: %v", what, size, !is)
+			}
+			node.ID, node.Zone = node.ID+"i", node.Zone+"z"
+			if n(&node, size-2); what != "id" && what != "zone" && (kept(&node) != nil) != is {
+				t.Errorf("a %s of %d beside others is kept: %v", what, size-2, !is)
+			}
+		}
 	}
 }
