@@ -95,7 +95,7 @@ var allowed = map[string][]string{
 	"tui/view/resources":       {"session", "internal/xds", "internal/effect", "internal/engine", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/view"},
 	"tui/view/stats":           {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/source", "tui/view"},
 	"tui/view/timeline":        {"session", "internal/xds", "internal/engine", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
-	"tui/view/viewtest":        {"session", "recorder", "check", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"}, // for tests
+	"tui/view/viewtest":        {"session", "recorder", "decode", "check", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"}, // for tests
 	"tui":                      {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
 	"internal/xdstest":         {"session", "decode"},
 	"internal/golden":          {}, // for tests

@@ -32,3 +32,21 @@ func TestFrames(t *testing.T) {
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }
+
+// TestTour: entries of every kind in detail.
+func TestTour(t *testing.T) {
+	for _, name := range []string{"beside", "delta"} {
+		scr := viewtest.Told(t, root, name)
+		got := ""
+		_, last := scr.Log().Index.Extent()
+		for seq := session.Seq(1); seq <= last; seq++ {
+			v := New(scr, seq)
+			got += scr.Frame(v, 80, 12)
+			if seq%6 == 0 {
+				got += scr.Play(v, 80, 16, key.Form, key.Form, key.Form, key.Form)
+			}
+		}
+		got += scr.Tour(New(scr, last/2))
+		golden.Is(t, filepath.Join("testdata", "tour-"+name+".txt"), got)
+	}
+}

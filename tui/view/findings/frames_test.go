@@ -37,3 +37,11 @@ func TestFrames(t *testing.T) {
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }
+
+// TestTour: findings of every kind, and all that can be done with them.
+func TestTour(t *testing.T) {
+	for _, name := range []string{"aggregated", "effect"} {
+		scr := viewtest.Told(t, root, name)
+		golden.Is(t, filepath.Join("testdata", "tour-"+name+".txt"), scr.Tour(New()))
+	}
+}

@@ -30,3 +30,11 @@ func TestFrames(t *testing.T) {
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }
+
+// TestTour: pushes that were rejected and overtaken, and all that can be done with them.
+func TestTour(t *testing.T) {
+	for _, name := range []string{"aggregated", "delta"} {
+		scr := viewtest.Told(t, root, name)
+		golden.Is(t, filepath.Join("testdata", "tour-"+name+".txt"), scr.Tour(New()))
+	}
+}

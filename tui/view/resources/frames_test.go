@@ -42,3 +42,17 @@ func TestFrames(t *testing.T) {
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }
+
+// TestTour: resources in every state, and all that can be done with them.
+func TestTour(t *testing.T) {
+	for _, name := range []string{"aggregated", "effect"} {
+		scr := viewtest.Told(t, root, name)
+		got := scr.Play(New(chosenClient{}), 80, 10, key.Open, key.Form, key.Wider, key.Columns)
+		for _, c := range scr.Seen().Standing[:1] {
+			v := New(chosenClient{client: c.Client})
+			got += scr.Tour(v)
+			got += scr.Play(v, 130, 30, key.First, key.Form, key.Down, key.Down, key.Down, key.Down, key.Down, key.Down, key.Down, key.Down, key.Left, key.Right)
+		}
+		golden.Is(t, filepath.Join("testdata", "tour-"+name+".txt"), got)
+	}
+}

@@ -24,3 +24,11 @@ func TestFrames(t *testing.T) {
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }
+
+// TestTour: what is counted of conversations with all kinds of entries.
+func TestTour(t *testing.T) {
+	scr := viewtest.Told(t, root, "aggregated")
+	v := New()
+	v.Measure = func() uint64 { return 64 << 20 }
+	golden.Is(t, filepath.Join("testdata", "tour-aggregated.txt"), scr.Tour(v))
+}

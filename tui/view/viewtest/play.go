@@ -2,12 +2,17 @@ package viewtest
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/check/script"
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // as the program has them
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -18,6 +23,22 @@ import (
 func Session(tb testing.TB, root, name string) *Screen {
 	tb.Helper()
 	return New(tb, File(filepath.Join(root, "check", "testdata", "sessions", name+".xdsp"))).Read(tb)
+}
+
+// Told is a conversation that is written down with those that package render tells,
+// read whole.
+func Told(tb testing.TB, root, name string) *Screen {
+	tb.Helper()
+	path := filepath.Join(root, "internal", "render", "testdata", "told", name+".xds")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s, err := script.Parse(path, text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return New(tb, Record(tb, slices.Collect(s.Entries())...)).Read(tb)
 }
 
 // Run runs a command and those that it leads to, one after the other.
@@ -143,4 +164,57 @@ func (s *Screen) Ask(v view.View, text string) string {
 	}
 	s.Run(cmd)
 	return fmt.Sprintf("== /%s\n%s", text, s.Frame(v, 80, 24))
+}
+
+// Tour is what a view shows of everything that it can do: each of its keys, on the
+// first rows, in several rooms, and clicks.
+func (s *Screen) Tour(v view.View) string {
+	var acts []key.Action
+	for _, o := range v.Keys() {
+		acts = append(acts, o.Act)
+	}
+	got := s.Play(v, 130, 24, key.Down, key.Down)
+	got += s.Play(v, 100, 16, acts...)
+	got += s.Play(v, 80, 24, key.First, key.Right, key.PageDown, key.Last, key.Up, key.HalfUp)
+	got += s.Play(v, 50, 10, key.First, key.Down, key.Left)
+	for _, at := range [][2]int{{0, 0}, {3, 1}, {3, 4}, {70, 2}, {3, 9}, {3, 23}} {
+		for _, twice := range []bool{false, true} {
+			s.Run(v.Click(s, at[0], at[1], twice))
+			got += fmt.Sprintf("== click %v, twice %t\n[%s]\n", at, twice, v.Where(s))
+			for _, said := range s.Said {
+				got += fmt.Sprintf("said: %s\n", said)
+			}
+			s.Said = nil
+		}
+	}
+	if t, is := v.(view.Tabular); is {
+		got += s.columns(t)
+	}
+	for _, w := range []int{30, 59, 60, 69, 70, 99, 119, 120, 160} {
+		got += s.Frame(v, w, 4)
+	}
+	return got
+}
+
+// columns sorts by each column, makes one after the other wider, and then takes one
+// after the other away.
+func (s *Screen) columns(v view.Tabular) string {
+	var b strings.Builder
+	all, of := v.Columns(s), s.Choice(v.Title())
+	for _, c := range all {
+		cmd, sorts := v.SortBy(s, c.Title)
+		s.Run(cmd)
+		fmt.Fprintf(&b, "== by %s, %t\n%s", c.Title, sorts, s.Frame(v, 80, 7))
+	}
+	for _, a := range []key.Action{key.Narrower, key.Narrower, key.Wider, key.Wider, key.Wider} {
+		fmt.Fprintf(&b, "== %s\n", a)
+		s.Run(v.Do(s, a))
+		b.WriteString(s.Frame(v, 80, 4))
+	}
+	for _, c := range all {
+		of.Toggle(c.Title)
+		fmt.Fprintf(&b, "== without %s\n%s%s", c.Title, s.Frame(v, 80, 4), s.Frame(v, 130, 3))
+	}
+	*of = chosen.List{}
+	return b.String()
 }

@@ -57,6 +57,7 @@ func (s *Screen) Read(tb testing.TB) *Screen {
 	s.log.Feed.Run(context.Background(), r, false, nil)
 	s.seen.Standing, s.seen.At = s.log.Feed.Standing()
 	s.seen.Names = view.NamesOf(s.seen.Standing, nil)
+	s.seen.Effects = s.log.Feed.Effects(s.seen.Standing)
 	s.seen.Findings = s.log.Feed.Findings()
 	s.seen.Folded = check.Fold(s.seen.Findings)
 	return s
