@@ -42,6 +42,13 @@ func TestFrames(t *testing.T) {
 func TestTour(t *testing.T) {
 	for _, name := range []string{"aggregated", "effect"} {
 		scr := viewtest.Told(t, root, name)
-		golden.Is(t, filepath.Join("testdata", "tour-"+name+".txt"), scr.Tour(New()))
+		golden.Is(t, filepath.Join("testdata", "tour-"+name+".txt"), scr.Tour(New())+live(t, scr))
 	}
+}
+
+// live is what is shown while more may come, in several rooms, of each row.
+func live(t *testing.T, scr *viewtest.Screen) string {
+	now, v := scr.Live(t), New()
+	got := now.Play(v, 130, 24, key.Down, key.Down, key.Right, key.Down, key.Down, key.Down, key.Down, key.Open, key.Down, key.Down) + now.Frame(v, 50, 12) + now.Frame(v, 80, 12)
+	return got + now.Ask(v, "no such words") + viewtest.New(t, now.Log().Source).Frame(New(), 80, 6)
 }

@@ -53,6 +53,8 @@ func TestTour(t *testing.T) {
 			got += scr.Tour(v)
 			got += scr.Play(v, 130, 30, key.First, key.Form, key.Down, key.Down, key.Down, key.Down, key.Down, key.Down, key.Down, key.Down, key.Left, key.Right)
 		}
+		live := scr.Live(t)
+		got += live.Frame(New(chosenClient{client: scr.Seen().Standing[0].Client}), 130, 12)
 		golden.Is(t, filepath.Join("testdata", "tour-"+name+".txt"), got)
 	}
 }

@@ -193,7 +193,47 @@ func (s *Screen) Tour(v view.View) string {
 	for _, w := range []int{30, 59, 60, 69, 70, 99, 119, 120, 160} {
 		got += s.Frame(v, w, 4)
 	}
+	if f, is := v.(view.Filterable); is {
+		got += s.filters(f)
+	}
+	s.aliases.On = true
+	got += "== with aliases\n" + s.Frame(v, 80, 12) + s.Frame(v, 130, 12)
+	s.aliases.On = false
 	return got
+}
+
+// filters asks for words that some rows have, and goes back.
+func (s *Screen) filters(f view.Filterable) string {
+	v := f.(view.View)
+	var b strings.Builder
+	for _, words := range []string{"cds", "c1", "no such words", "cds -nack", ""} {
+		if p, is := f.(view.Previewed); is {
+			said, cmd := p.Preview(s, words)
+			if cmd != nil {
+				s.Run(cmd)
+				said, _ = p.Preview(s, words)
+			}
+			fmt.Fprintf(&b, "preview of %q: %s\n", words, said)
+		}
+		cmd, err := f.Ask(s, words)
+		s.Run(cmd)
+		fmt.Fprintf(&b, "== /%s, %v, is %q\n%s", words, err, f.Query(), s.Frame(v, 80, 5))
+	}
+	for range 5 {
+		s.Run(v.Do(s, key.Unfilter))
+		fmt.Fprintf(&b, "== before: %q\n%s", f.Query(), s.Frame(v, 80, 3))
+	}
+	cmd, _ := f.Ask(s, "")
+	s.Run(cmd)
+	return b.String()
+}
+
+// Live is a screen that shows the same while more may come: nothing that was read is
+// known to it but what the checker said.
+func (s *Screen) Live(tb testing.TB) *Screen {
+	live := New(tb, s.log.Source)
+	live.log.Live, live.seen = true, s.seen
+	return live
 }
 
 // columns sorts by each column, makes one after the other wider, and then takes one
@@ -210,6 +250,13 @@ func (s *Screen) columns(v view.Tabular) string {
 		fmt.Fprintf(&b, "== %s\n", a)
 		s.Run(v.Do(s, a))
 		b.WriteString(s.Frame(v, 80, 4))
+	}
+	for _, c := range all {
+		for _, by := range []int{200, -400} {
+			of.Resize(c.Title, max(c.Width, 1), by)
+			fmt.Fprintf(&b, "== %s by %d\n%s%s", c.Title, by, s.Frame(v, 80, 3), s.Frame(v, 130, 3))
+		}
+		*of = chosen.List{}
 	}
 	for _, c := range all {
 		of.Toggle(c.Title)
