@@ -29,7 +29,9 @@ func (s *shelf) Next(context.Context) (session.Entry, error) {
 }
 
 func (s *shelf) Seek(seq session.Seq) error {
-	s.at = slices.IndexFunc(s.entries, func(e session.Entry) bool { return e.Seq >= seq })
+	if s.at = slices.IndexFunc(s.entries, func(e session.Entry) bool { return e.Seq >= seq }); s.at < 0 {
+		s.at = len(s.entries)
+	}
 	return nil
 }
 func (*shelf) Follow(bool)           {}
