@@ -22,7 +22,7 @@ func rounds(n int, response, request string) string {
 // often it comes, is not what it has.
 func TestAgainstAfterLongLoops(t *testing.T) {
 	const (
-		times   = 10_000
+		times   = 3_000
 		delta   = "D> type=EDS N= sub=[a,b,c] node=n1\nd< type=EDS N=x res=[a@1,b@1]\nD> type=EDS N=x\n"
 		rejects = `D> type=EDS N=n%d err="bad"`
 		sotw    = "C> type=CDS V= N= R=[] node=n1\nS< type=CDS V=1 N=x res=[a,b]\nC> type=CDS V=1 N=x R=[]\n"

@@ -28,7 +28,7 @@ func TestBytesPerEntry(t *testing.T) {
 	if size := unsafe.Sizeof(Row{}); size > rowBytes {
 		t.Errorf("a row takes %d bytes, %d at most", size, rowBytes)
 	}
-	const clients, entries = 100, 1 << 15
+	const clients, entries = 100, 1 << 17
 	x, checker := New(), check.NewChecker(check.Options{})
 	seq, at := session.Seq(0), time.Unix(1_700_000_000, 0)
 	add := func(client int, side session.Side, kind session.Kind, data []byte) {

@@ -122,7 +122,7 @@ func (v *View) Rows(scr view.Screen) []clientRow {
 	if len(scr.Seen().Standing) > 0 {
 		q.of = &scr.Seen().Standing[0]
 	}
-	if v.made == nil || v.madeOf != q {
+	if v.madeOf != q { // nothing was made of nobody
 		v.made, v.madeOf = v.makeRows(scr), q
 	}
 	return v.made
@@ -148,7 +148,7 @@ func (v *View) makeRows(scr view.Screen) []clientRow {
 	if scr.Choice(v.Title()).Turned {
 		slices.Reverse(all)
 	}
-	out := []clientRow{}
+	var out []clientRow
 	for _, c := range all {
 		out = append(out, clientRow{of: c})
 		if v.open[c.Client] {
@@ -311,7 +311,7 @@ func (v *View) Selected(scr view.Screen) view.Selection {
 	s := view.Selection{Client: r.of.Client}
 	if w := worstOf(&r); w != nil {
 		s.Type, s.Seq = w.Type, w.Seq
-		if w.NackSeq != 0 && w.State == engine.Nacked {
+		if w.State == engine.Nacked {
 			s.Seq = w.NackSeq
 		} else if row, ok := scr.Log().Index.BySeq(w.Seq); ok && row.What == index.ACK && row.Partner() != 0 {
 			s.Seq = row.Partner()

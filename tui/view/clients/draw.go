@@ -141,12 +141,8 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	for _, t := range types {
 		head += widget.Left(t.typ, t.width)
 	}
-	if effects > 0 {
-		head += widget.Left(effectTitle, effects)
-	}
-	if last > 0 {
-		head += widget.Right("LAST", last)
-	}
+	head += widget.Left(effectTitle, effects)
+	head += widget.Right("LAST", last)
 	out := []widget.Line{widget.Text(widget.Muted, head)}
 	if len(rows) == 0 {
 		return append(out, v.Empty(scr)...)
@@ -167,9 +163,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 				cell, look := effectCell(scr, r.of.Client)
 				l.Add(look, widget.Left(cell, effects))
 			}
-			if last > 0 {
-				l.Add(widget.Muted, widget.Right(render.Age(now.Sub(r.of.Last)), last))
-			}
+			l.Add(widget.Muted, widget.Right(render.Age(now.Sub(r.of.Last)), last))
 		}
 		return l
 	})...)

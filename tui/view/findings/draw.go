@@ -41,9 +41,7 @@ func (v *View) table(scr view.Screen, w, h int) []widget.Line {
 	if c.names > 0 {
 		head += widget.Left("RESOURCE", c.names) + " "
 	}
-	if c.count > 0 {
-		head += widget.Right("COUNT", c.count)
-	}
+	head += widget.Right("COUNT", c.count)
 	if c.first > 0 {
 		head += " " + widget.Left("FIRST", c.first)
 	}
@@ -157,9 +155,7 @@ func (v *View) row(scr view.Screen, f *check.Finding, known bool, c *findingColu
 	if c.names > 0 {
 		l.Add(name, widget.Name(v.List.names, namesOf(f, scr.Aliases().Name), c.names)+" ")
 	}
-	if c.count > 0 {
-		l.Add(widget.Plain, widget.Right(render.ShortSize(int64(f.Count)), c.count))
-	}
+	l.Add(widget.Plain, widget.Right(render.ShortSize(int64(f.Count)), c.count))
 	if c.first > 0 {
 		l.Add(widget.Muted, " "+widget.Left(render.ShortTime(f.At), c.first))
 	}

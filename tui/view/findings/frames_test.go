@@ -1,10 +1,15 @@
 package findings
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/golden"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
@@ -51,4 +56,63 @@ func live(t *testing.T, scr *viewtest.Screen) string {
 	now, v := scr.Live(t), New()
 	got := now.Play(v, 130, 24, key.Down, key.Down, key.Right, key.Down, key.Down, key.Down, key.Down, key.Open, key.Down, key.Down) + now.Frame(v, 50, 12) + now.Frame(v, 80, 12)
 	return got + now.Ask(v, "no such words") + viewtest.New(t, now.Log().Source).Frame(New(), 80, 6)
+}
+
+// Show selects the finding that an entry proved, but for one that is selected already.
+func TestShow(t *testing.T) {
+	scr := viewtest.Told(t, root, "aggregated")
+	v := New()
+	scr.Frame(v, 80, 24)
+	var rules []string
+	for _, seq := range []session.Seq{0, 17, 15, 50, 999, 0} {
+		v.Show(seq)
+		rules = append(rules, fmt.Sprintf("%d: %s, line %d", seq, v.Finding().Rule.ID, v.win.At))
+	}
+	for i := range v.List.Rows {
+		f := v.List.all[v.List.Rows[i]]
+		v.win.At = 0
+		v.Show(f.LastSeq)
+		if got := v.Finding(); got.LastSeq != f.LastSeq && !slices.Contains(got.Seqs, f.LastSeq) {
+			t.Errorf("%d of %s leads to %s", f.LastSeq, f.Rule.ID, got.Rule.ID)
+		}
+		v.Show(f.Seqs[0])
+		if got := v.Finding(); got.LastSeq != f.Seqs[0] && !slices.Contains(got.Seqs, f.Seqs[0]) {
+			t.Errorf("%d of %s leads to %s", f.Seqs[0], f.Rule.ID, got.Rule.ID)
+		}
+	}
+	golden.Is(t, filepath.Join("testdata", "show.txt"), strings.Join(rules, "\n")+"\n")
+	v = New()
+	if v.Show(17); v.Finding() != nil {
+		t.Error("there is no list yet")
+	}
+}
+
+// Of many entries that are involved the first and the last are named; what one client
+// alone has in common with all of them is in the filter.
+func TestInvolved(t *testing.T) {
+	scr := viewtest.Told(t, root, "aggregated")
+	f := scr.Seen().Folded[0]
+	var got strings.Builder
+	for n := 7; n <= 9; n++ {
+		f.Seqs = nil
+		for i := range n {
+			f.Seqs = append(f.Seqs, session.Seq(i+5))
+		}
+		f.LastSeq = f.Seqs[0]
+		for _, l := range seenLines(scr, &f, 100) {
+			got.WriteString(l.PlainText() + "\n")
+		}
+	}
+	for _, tc := range []struct {
+		client, typ string
+		seqs        []session.Seq
+	}{{"grpc-client", "RDS", []session.Seq{28, 30}}, {"grpc-client", "RDS", []session.Seq{28, 12}}, {"grpc-client", "CDS", []session.Seq{28}}, {"", "", []session.Seq{28, 999}}} {
+		f.Client, f.Type, f.Seqs, f.LastSeq = tc.client, tc.typ, tc.seqs, 0
+		fmt.Fprintf(&got, "%+v: %s | %s\n", tc, findingFilter(scr, &f), seqWords(involved(&f)))
+	}
+	f.Clients, f.MoreClients, f.Sources = []string{"a", "b"}, true, []render.Source{{Kind: "Gateway", Namespace: "infra", Name: "eg"}}
+	for _, l := range seenLines(scr, &f, 60) {
+		got.WriteString(l.PlainText() + "\n")
+	}
+	golden.Is(t, filepath.Join("testdata", "involved.txt"), got.String())
 }

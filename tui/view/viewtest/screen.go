@@ -55,6 +55,7 @@ func (s *Screen) Read(tb testing.TB) *Screen {
 	}
 	defer r.Close()
 	s.log.Feed.Run(context.Background(), r, false, nil)
+	s.seen.Generation = s.log.Index.Generation()
 	s.seen.Standing, s.seen.At = s.log.Feed.Standing()
 	s.seen.Names = view.NamesOf(s.seen.Standing, nil)
 	s.seen.Effects = s.log.Feed.Effects(s.seen.Standing)
