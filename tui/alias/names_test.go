@@ -1,0 +1,151 @@
+package alias
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
+)
+
+// Whole names, hosts and texts, as they are written while privacy is on, and as they
+// are while it is off.
+func TestNames(t *testing.T) {
+	var a Table
+	if a.Name("web") != "web" || a.Text("10.0.0.1") != "10.0.0.1" || a.Stamp() != 0 {
+		t.Error("it is off")
+	}
+	a.On = true
+	a.MeetAll(map[string][]string{"CDS": {"web", "web-2"}, "EDS": {"ends"}, "LDS": {"in"}, "RDS": {"r"}, "SRDS": {"sc"}, "VHDS": {"vh"}, "SDS": {"key"}, "own.Type": {"mine"}, "an.Other": {"other"}})
+	a.Meet("client", "n1")
+	for _, tc := range [][2]string{
+		{"", ""},
+		{"-", "-"},
+		{"*", "*"},
+		{"conn 4", "conn 4"},
+		{"web", "cluster-1"},
+		{"web-2", "cluster-2"},
+		{"cluster-1", "cluster-1"},
+		{"ends", "endpoints-1"},
+		{"in", "listener-1"},
+		{"r", "route-1"},
+		{"sc", "scope-1"},
+		{"vh", "vhost-1"},
+		{"key", "secret-1"},
+		{"other", "resource-1"},
+		{"mine", "resource-2"},
+		{"n1", "client-1"},
+		{"never met", "name-1"},
+		{"never met", "name-1"},
+		{"10.0.0.9", "addr-1"},
+		{"10.0.0.9:80", "addr-1:80"},
+		{"[fd00::1]:80", "[addr-2]:80"},
+		{"127.0.0.1:80", "127.0.0.1:80"},
+		{"istiod:15010", "host-1:15010"},
+		{"localhost:1", "localhost:1"},
+		{":80", ":80"},
+	} {
+		if got := a.Name(tc[0]); got != tc[1] {
+			t.Errorf("%q is written as %q, not %q", tc[0], got, tc[1])
+		}
+	}
+	for _, tc := range [][2]string{
+		{"web", "cluster-1"},
+		{"web-2 of web", "cluster-2 of cluster-1"},
+		{"webs", "webs"},
+		{"a web", "a cluster-1"},
+		{"\"web\"", "\"cluster-1\""},
+		{"cluster-1 web", "cluster-1 cluster-1"},
+		{"10.0.0.9.", "addr-1."},
+		{"10.0.0.9:80: refused", "addr-1:80: refused"},
+		{"x10.0.0.9", "x10.0.0.9"},
+		{"0.0.0.0:80", "0.0.0.0:80"},
+		{"1.2.3", "1.2.3"},
+		{"at fd00::1, and ::1", "at addr-2, and ::1"},
+		{"r", "r"},
+	} {
+		if got := a.Text(tc[0]); got != tc[1] {
+			t.Errorf("text %q is written as %q, not %q", tc[0], got, tc[1])
+		}
+	}
+	if a.Stamp() != 1+len(a.Of) {
+		t.Error(a.Stamp())
+	}
+}
+
+// Names that were read later are met before anything is written, once.
+func TestNamesThatAreRead(t *testing.T) {
+	asked, names := []uint64{}, map[string][]string{"CDS": {"late"}}
+	a := Table{On: true, Read: func(after uint64) (map[string][]string, uint64) {
+		asked = append(asked, after)
+		return names, 1
+	}}
+	if got := a.Text("of late"); got != "of cluster-1" {
+		t.Error(got)
+	}
+	names = map[string][]string{"CDS": {"later"}}
+	if got := a.Name("late"); got != "cluster-1" || !slices.Equal(asked, []uint64{0, 1}) || a.Of["later"] != "" {
+		t.Errorf("%s, asked %d, %v", got, asked, a.Of)
+	}
+}
+
+// A table that is full says so once, and hides what it has no alias for.
+func TestFull(t *testing.T) {
+	told := 0
+	a := Table{On: true, Full: func() { told++ }}
+	var all []string
+	for i := range maxAliases {
+		all = append(all, fmt.Sprint("c", i))
+	}
+	if a.MeetAll(map[string][]string{"CDS": all[1:]}); told != 0 {
+		t.Error("it is not full yet")
+	}
+	a.MeetAll(map[string][]string{"CDS": all})
+	a.MeetAll(map[string][]string{"CDS": all})
+	if told != 1 || a.Name("one more") != hidden || a.Name("c0") == hidden || len(a.Of) != maxAliases {
+		t.Errorf("told %d times, %q, %q", told, a.Name("one more"), a.Name("c0"))
+	}
+}
+
+// What is hidden in lines leaves the columns as wide as they are.
+func TestHide(t *testing.T) {
+	a := Table{On: true}
+	a.Meet("client", "a-rather-long-name")
+	a.Meet("client", "ab")
+	lines := []widget.Line{
+		widget.Spans(widget.In(widget.Plain, "a-rather-long-name "), widget.In(widget.Good, "ab"), widget.In(widget.Bad, "ab ")),
+		widget.Spans(widget.In(widget.Plain, "ab"), widget.In(widget.Plain, "other"), widget.In(widget.Plain, "of ab")),
+	}
+	a.Hide(lines)
+	want := [][]string{{"client-1           ", "c…", "c… "}, {"c…", "other", "of client-2"}}
+	for i := range lines {
+		for j, s := range lines[i].Spans {
+			if s.Text != want[i][j] {
+				t.Errorf("line %d: %q, want %q", i, s.Text, want[i][j])
+			}
+		}
+	}
+}
+
+// The names of a tree are taken until there are more than twice as many as aliases.
+func TestTake(t *testing.T) {
+	node := func(name string, children ...*engine.Node) *engine.Node {
+		return &engine.Node{Type: "CDS", Name: name, Children: children}
+	}
+	h := Held{}
+	tree := &engine.Tree{Roots: []*engine.Node{node("a", node("b"))}, Dangling: []*engine.Node{node("c")}, Missing: []*engine.Node{node("d")}}
+	if !h.Take(tree) || !slices.Equal(h["CDS"], []string{"a", "b", "c", "d"}) {
+		t.Errorf("%v", h)
+	}
+	var many []*engine.Node
+	for range 2*maxAliases - 4 {
+		many = append(many, node("x"))
+	}
+	if !h.Take(&engine.Tree{Roots: many}) || len(h["CDS"]) != 2*maxAliases {
+		t.Errorf("%d", len(h["CDS"]))
+	}
+	if h.Take(&engine.Tree{Missing: many[:1]}) || len(h["CDS"]) != 2*maxAliases {
+		t.Errorf("%d are more than enough", len(h["CDS"]))
+	}
+}
