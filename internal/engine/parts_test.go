@@ -335,27 +335,27 @@ func TestReasons(t *testing.T) {
 func TestGlobs(t *testing.T) {
 	const root = "xdstp://a/envoy.config.cluster.v3.Cluster"
 	for _, c := range []struct {
-		asked, name    string
-		asks, covers   bool
-		isGlob, isBare bool // that what is asked for is one
+		asked, name  string
+		asks, covers bool
+		isGlob       bool // what is asked for
 	}{
-		{root + "/*", root + "/web", true, true, true, false},
-		{root + "/*", root + "/shop/web", false, true, true, false},
-		{root + "/shop/*", root + "/shop/web", true, true, true, false},
-		{root + "/shop/*", root + "/web", false, false, true, false},
-		{root + "/*?zone=a", root + "/web?zone=a", true, true, true, false},
-		{root + "/*?zone=a", root + "/web?zone=b", false, false, true, false},
-		{root + "/*?zone=a", root + "/web", false, false, true, false},
-		{root + "/*", root + "/web?zone=a", false, false, true, false},
-		{root + "/web", root + "/web", true, false, false, true},
-		{"/*", "/web", true, false, true, false},
-		{"web", "web", true, false, false, true},
-		{"web", "other", false, false, false, true},
-		{"*", "web", false, false, false, true},
+		{root + "/*", root + "/web", true, true, true},
+		{root + "/*", root + "/shop/web", false, true, true},
+		{root + "/shop/*", root + "/shop/web", true, true, true},
+		{root + "/shop/*", root + "/web", false, false, true},
+		{root + "/*?zone=a", root + "/web?zone=a", true, true, true},
+		{root + "/*?zone=a", root + "/web?zone=b", false, false, true},
+		{root + "/*?zone=a", root + "/web", false, false, true},
+		{root + "/*", root + "/web?zone=a", false, false, true},
+		{root + "/web", root + "/web", true, false, false},
+		{"/*", "/web", true, false, true},
+		{"web", "web", true, false, false},
+		{"web", "other", false, false, false},
+		{"*", "web", false, false, false},
 	} {
 		var s Subscription
 		s.Names.add(c.asked)
-		if s.Asks(c.name) != c.asks || s.Names.Covers(c.name) != c.covers || IsGlob(c.asked) != c.isGlob || IsGlob(c.asked) == c.isBare {
+		if s.Asks(c.name) != c.asks || s.Names.Covers(c.name) != c.covers || IsGlob(c.asked) != c.isGlob {
 			t.Errorf("%s of %s: asks %v, covers %v, a glob %v", c.name, c.asked, s.Asks(c.name), s.Names.Covers(c.name), IsGlob(c.asked))
 		}
 	}
