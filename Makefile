@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-e2e test-rest test-deploy lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium peers release release-twice release-try vet-os ci full clean
+.PHONY: help build test test-e2e test-rest test-deploy lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium peers release release-twice release-try vet-os link-os ci full clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -146,11 +146,13 @@ release-try: ## do the packages and the image work in a fresh Debian?
 	$(RELEASE)/debtree.sh "$$dir"/0.0.1/*.deb "$$dir"/0.0.2/*.deb "$$dir"/0.0.1/*_oci.tar; \
 	$(RELEASE)/booted.sh "$$dir"/0.0.1/*.deb "$$dir"/0.0.2/*.deb "$$dir"/0.0.1/*.rpm "$$dir"/0.0.2/*.rpm
 
-# go vet type-checks tests, too. That they link is told by a few. One architecture of
-# each is enough, since no file is for one alone; with the flags of releases, whose
-# packages are then compiled already.
+vet-os: ## do the program and its tests type-check for Windows and macOS?
+	@$(GO) run -C internal/tools ./elsewhere $(CURDIR) windows/amd64 darwin/arm64
+
+# With the flags of releases, whose packages are then compiled already. One
+# architecture of each is enough, since no file is for one alone.
 FOREIGN = -trimpath -tags grpcnotrace
-vet-os: ## do the program and its tests compile for Windows and macOS?
+link-os: ## do the program and some tests link for Windows and macOS? (minutes)
 	@set -e; export CGO_ENABLED=0; for on in windows/amd64 darwin/arm64; do \
 		echo "go vet, and some tests linked, for $$on"; export GOOS=$${on%/*} GOARCH=$${on#*/}; \
 		$(GO) vet $(FOREIGN) ./...; \

@@ -199,13 +199,16 @@ func TestArchive(t *testing.T) {
 	for _, c := range []archiveVariant{
 		{name: "plain", kills: 3, segments: 25},
 		{name: "TLS with trailers", secure: true, supported: true, kills: 3, segments: 25},
-		{name: "plain with trailers", supported: true, kills: 1, segments: 8},
-		{name: "TLS", secure: true, kills: 1, segments: 8},
+		{more: true, name: "plain with trailers", supported: true, kills: 1, segments: 8},
+		{more: true, name: "TLS", secure: true, kills: 1, segments: 8},
 		{name: "trailers refused", supported: true, refuses: true, kills: 1, segments: 8},
-		{name: "trailers refused over TLS", secure: true, supported: true, refuses: true, kills: 1, segments: 8},
-		{name: "trailers refused, and not asked for", refuses: true, kills: 1, segments: 8},
+		{more: true, name: "trailers refused over TLS", secure: true, supported: true, refuses: true, kills: 1, segments: 8},
+		{more: true, name: "trailers refused, and not asked for", refuses: true, kills: 1, segments: 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.more {
+				onlyFull(t)
+			}
 			t.Parallel()
 			c.run(t, servers[c.secure])
 		})
@@ -216,6 +219,7 @@ func TestArchive(t *testing.T) {
 type archiveVariant struct {
 	name                       string
 	secure, supported, refuses bool
+	more                       bool // only in make full
 	kills, segments            int
 }
 

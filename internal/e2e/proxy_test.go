@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -24,6 +25,17 @@ import (
 // patience bounds every wait. It is no measure of anything: what is waited for
 // takes milliseconds, on a machine that has nothing else to do.
 const patience = 60 * time.Second
+
+// full is for what a change hardly breaks alone: another size of the same, another
+// way to the same place.
+var full = flag.Bool("full", false, "with every combination and size there is, as make full does")
+
+func onlyFull(t *testing.T) {
+	t.Helper()
+	if !*full {
+		t.Skip("left to make full, which runs with -full")
+	}
+}
 
 var built struct {
 	once      sync.Once

@@ -20,7 +20,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -69,8 +68,11 @@ func StartApart(t testing.TB, secure bool) *Server {
 
 func start(t testing.TB, secure, apart bool) *Server {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	module := filepath.Join(filepath.Dir(here), "..", "..", "..", ".tools", "moto")
+	here, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	module := filepath.Join(filepath.Dir(string(here)), ".tools", "moto")
 	if _, err := os.Stat(filepath.Join(module, "moto")); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("moto is not installed: run make moto")
