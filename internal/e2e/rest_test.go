@@ -216,7 +216,7 @@ func TestLongPolls(t *testing.T) {
 				t.Errorf("the same server: exit code %d, %+v\n%s", code, report, said)
 			}
 			s.refuse(slices.Repeat([]int{403}, 1000)...)
-			code, said = played(t, &report, nil, p.file, "--as", "client", "--target", s.addr(), "--idle", "1s")
+			code, said = played(t, &report, nil, p.file, "--as", "client", "--target", s.addr(), "--idle", "5s")
 			if code != 11 || !strings.Contains(fmt.Sprint(report.Differences), "status 403") {
 				t.Errorf("a server that refuses: exit code %d, %+v\n%s", code, report, said)
 			}
