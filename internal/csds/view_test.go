@@ -1,6 +1,8 @@
 package csds_test
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
@@ -341,6 +344,8 @@ func TestAskedWhileItGrows(t *testing.T) {
 	}
 	defer r.Close()
 	r.Follow(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // it may never say so
+	defer cancel()
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -355,8 +360,8 @@ func TestAskedWhileItGrows(t *testing.T) {
 		all.Go(func() {
 			last := -1
 			for last < rounds-1 {
-				a, err := v.Answer(t.Context(), nil)
-				if err != nil {
+				a, err := v.Answer(ctx, nil)
+				if err = cmp.Or(err, ctx.Err()); err != nil {
 					t.Error(err)
 					return
 				}
