@@ -21,32 +21,6 @@ import (
 // settings is an empty frame of SETTINGS.
 const settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
-// standInProxy is an xdsproxy that says what it was called with and what is answered
-// where it was sent to.
-func standInProxy(args []string) int {
-	fmt.Printf("%q, token %q\n", append(args[:1:1], args[2:]...), os.Getenv(tokenVariable))
-	c, err := net.Dial("tcp", args[1])
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	defer c.Close()
-	_, _ = io.WriteString(c, preface+"ping")
-	_ = c.(*net.TCPConn).CloseWrite()
-	answer, err := io.ReadAll(c)
-	fmt.Printf("%q %v\n", answer, err)
-	if stdin, _ := io.ReadAll(os.Stdin); len(stdin) > 0 {
-		fmt.Fprintf(os.Stderr, "typed: %s\n", stdin)
-	}
-	if n, err := strconv.Atoi(args[len(args)-1]); err == nil && n < 0 {
-		_ = syscall.Kill(os.Getpid(), syscall.Signal(-n))
-		select {}
-	} else if err == nil {
-		return n
-	}
-	return 0
-}
-
 // viewer answers as a proxy in a pod does, and is where: SETTINGS, what it was told
 // after the preface, and its end.
 func viewer(t *testing.T, first string) (port string) {

@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -35,6 +37,33 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+// standInProxy is an xdsproxy that says what it was called with and what is answered
+// where it was sent to.
+func standInProxy(args []string) int {
+	fmt.Printf("%q, token %q\n", append(args[:1:1], args[2:]...), os.Getenv(tokenVariable))
+	c, err := net.Dial("tcp", args[1])
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer c.Close()
+	_, _ = io.WriteString(c, preface+"ping")
+	_ = c.(*net.TCPConn).CloseWrite()
+	answer, err := io.ReadAll(c)
+	fmt.Printf("%q %v\n", answer, err)
+	if stdin, _ := io.ReadAll(os.Stdin); len(stdin) > 0 {
+		fmt.Fprintf(os.Stderr, "typed: %s\n", stdin)
+	}
+	if n, err := strconv.Atoi(args[len(args)-1]); err == nil && n < 0 {
+		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(syscall.Signal(-n)) == nil {
+			select {}
+		}
+	} else if err == nil {
+		return n
+	}
+	return 0
 }
 
 // built is where build puts what it makes.
