@@ -127,7 +127,7 @@ func (f *Fetcher) one(ctx context.Context, seq session.Seq) (*Fetched, error) {
 	got := f.index.understand(e)
 	if c := &got.Change; c.Message != nil && c.Message.Kind == decode.SotwRequest && got.changesNames() {
 		// What it adds and takes away is told from the request before.
-		if before, ok := f.index.requestBefore(seq); ok {
+		if before := f.index.RequestBefore(seq); before != 0 {
 			if prev, err := f.read(ctx, before); err == nil {
 				c.Added, c.Removed = difference(f.index.understand(prev).Change.Message, c.Message)
 			}
@@ -167,22 +167,23 @@ func difference(before, after *decode.Message) (added, removed []string) {
 	return added, removed
 }
 
-func (f *Fetcher) keep(seq session.Seq, got *Fetched) {
-	size := int64(1024)
-	if m := got.Entry.Message; m != nil {
-		size += m.Data.Len()
+// takes is how many bytes the cache counts for an entry.
+func (f *Fetched) takes() int64 {
+	if m := f.Entry.Message; m != nil {
+		return 1024 + m.Data.Len()
 	}
+	return 1024
+}
+
+func (f *Fetcher) keep(seq session.Seq, got *Fetched) {
+	size := got.takes()
 	if size > maxCached/4 {
 		return
 	}
-	for f.bytes+size > maxCached && len(f.order) > 0 {
-		old := f.cache[f.order[0]]
+	for f.bytes+size > maxCached {
+		f.bytes -= f.cache[f.order[0]].takes()
 		delete(f.cache, f.order[0])
 		f.order = f.order[1:]
-		f.bytes -= 1024
-		if m := old.Entry.Message; m != nil {
-			f.bytes -= m.Data.Len()
-		}
 	}
 	f.cache[seq] = got
 	f.order = append(f.order, seq)
@@ -282,21 +283,4 @@ func (x *Index) understand(e session.Entry) *Fetched {
 	c.Uncertain, c.All = r.Flags&Uncertain != 0, r.Count == engine.Everything
 	c.Accepted, c.None = r.had()
 	return got
-}
-
-// requestBefore is the request of the same type that came before on the stream.
-func (x *Index) requestBefore(seq session.Seq) (session.Seq, bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	i := x.find(seq)
-	if i == x.n {
-		return 0, false
-	}
-	of := x.row(i)
-	for j := i - 1; j >= max(0, i-lookBack); j-- {
-		if r := x.row(j); r.place == of.place && r.typ == of.typ && r.What.Request() {
-			return r.Seq, true
-		}
-	}
-	return 0, false
 }

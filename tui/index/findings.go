@@ -28,32 +28,3 @@ func (x *Index) Proofs(seq session.Seq) []filter.Finding {
 	defer x.mu.RUnlock()
 	return x.proofs[seq]
 }
-
-// NextProof is the next entry after seq, or before it, that proves a finding at
-// least this grave; 0 if there is none.
-func (x *Index) NextProof(seq session.Seq, least check.Severity, back bool) session.Seq {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	var best session.Seq
-	for at, all := range x.proofs {
-		if back && at >= seq || !back && at <= seq || best != 0 && back == (at < best) {
-			continue
-		}
-		for _, f := range all {
-			if severityOf(f.Severity) >= least {
-				best = at
-				break
-			}
-		}
-	}
-	return best
-}
-
-func severityOf(word string) check.Severity {
-	for _, s := range []check.Severity{check.Error, check.Warning} {
-		if s.String() == word {
-			return s
-		}
-	}
-	return check.Info
-}

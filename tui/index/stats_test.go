@@ -247,6 +247,36 @@ func TestSilenced(t *testing.T) {
 	}
 }
 
+// A note is about what an entry has part in, and about what is between the first and
+// the last of those and of the same type and client; nothing else.
+func TestSilencedBetween(t *testing.T) {
+	rule := &check.Rule{ID: "r"}
+	f := check.Finding{Rule: rule, Client: "n1", Clients: []string{"n1", "n2"}, Type: "CDS", Seqs: []session.Seq{10, 15}, LastSeq: 20}
+	for _, tc := range []struct {
+		s    Silence
+		want bool
+	}{
+		{Silence{"r", 20, "", ""}, true},
+		{Silence{"r", 15, "", ""}, true},
+		{Silence{"r", 10, "", ""}, true},
+		{Silence{"x", 10, "n1", "CDS"}, false},
+		{Silence{"r", 11, "n1", "CDS"}, true},
+		{Silence{"r", 19, "n2", "CDS"}, true},
+		{Silence{"r", 12, "n3", "CDS"}, false},
+		{Silence{"r", 12, "n1", "EDS"}, false},
+		{Silence{"r", 9, "n1", "CDS"}, false},
+		{Silence{"r", 21, "n1", "CDS"}, false},
+	} {
+		if got := Silenced(&f, []Silence{tc.s}); got != tc.want {
+			t.Errorf("%+v: %t", tc.s, got)
+		}
+	}
+	of := check.Finding{Rule: rule, Client: "n1", Type: "CDS", LastSeq: 20}
+	if Silenced(&of, []Silence{{"r", 12, "n1", "CDS"}}) {
+		t.Error("it begins nowhere")
+	}
+}
+
 // The response that brought a resource is found again.
 func TestCarrier(t *testing.T) {
 	x := readSession(t, "envoy-sotw-nack")

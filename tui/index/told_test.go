@@ -104,9 +104,9 @@ func TestTold(t *testing.T) {
 			before, noneBefore := x.AcceptedBefore(r)
 			fmt.Fprintf(b, "%d %s %q v=%q n=%q pair=%d before=%d verdict=%s accepted=%d,%t before=%d,%t waited=%v count=%d flags=%b severity=%d\n",
 				seq, w.Type, w.Text, w.Version, w.Nonce, r.Partner(), r.Before(), x.Verdict(&r), acc, none, before, noneBefore, r.Waited(), r.Count, r.Flags, r.Severity)
-			fmt.Fprintf(b, "  versions %d %d, request before %d, connection %d, first %d, on stream %d %d, proofs %d, next %d %d, client %q\n",
+			fmt.Fprintf(b, "  versions %d %d, request before %d, connection %d, first %d, on stream %d %d, proofs %d, client %q\n",
 				x.Version(seq, false), x.Version(seq, true), x.RequestBefore(seq), x.Connection(seq), x.FirstRequest(seq), x.OnStream(&r, false), x.OnStream(&r, true),
-				len(x.Proofs(seq)), x.NextProof(seq, check.Warning, false), x.NextProof(seq, check.Info, true), x.Client(&r))
+				len(x.Proofs(seq)), x.Client(&r))
 			got, err := fetch.Fetch(ctx, seq)
 			if err != nil {
 				t.Fatal(err)

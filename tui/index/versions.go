@@ -51,8 +51,19 @@ func (x *Index) clientID(r *Row) uint32 {
 // RequestBefore is the request of the same type before an entry, on its stream;
 // 0 if there is none near.
 func (x *Index) RequestBefore(seq session.Seq) session.Seq {
-	before, _ := x.requestBefore(seq)
-	return before
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	i := x.find(seq)
+	if i == x.n {
+		return 0
+	}
+	of := x.row(i)
+	for j := i - 1; j >= max(0, i-lookBack); j-- {
+		if r := x.row(j); r.place == of.place && r.typ == of.typ && r.What.Request() {
+			return r.Seq
+		}
+	}
+	return 0
 }
 
 // Connection is the entry that began the connection of an entry, 0 if it is not

@@ -36,7 +36,6 @@ type Set struct {
 	recent map[Hash]struct{}
 	runs   []*run
 	made   int
-	count  int64
 	block  [blockHashes * len(Hash{})]byte
 }
 
@@ -55,9 +54,6 @@ func New(dir string, budget int64) *Set {
 	return &Set{dir: dir, limit: int(max(budget/entryBytes, 1)), recent: make(map[Hash]struct{})}
 }
 
-// Len is how many hashes are in it.
-func (s *Set) Len() int64 { return s.count }
-
 // Has says whether a hash is in it.
 func (s *Set) Has(h Hash) (bool, error) {
 	if _, is := s.recent[h]; is {
@@ -74,7 +70,6 @@ func (s *Set) Has(h Hash) (bool, error) {
 // Add adds a hash that is not in it yet.
 func (s *Set) Add(h Hash) error {
 	s.recent[h] = struct{}{}
-	s.count++
 	if len(s.recent) < s.limit {
 		return nil
 	}

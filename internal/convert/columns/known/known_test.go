@@ -33,8 +33,8 @@ func TestSet(t *testing.T) {
 			t.Fatalf("%d: %t %v", i, is, err)
 		}
 	}
-	if len(s.runs) >= maxRuns || s.made < 50 || s.Len() != 5000 {
-		t.Errorf("%d files, %d were made, %d hashes", len(s.runs), s.made, s.Len())
+	if len(s.runs) >= maxRuns || s.made < 50 {
+		t.Errorf("%d files, %d were made", len(s.runs), s.made)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("%d files would stay", len(left))
