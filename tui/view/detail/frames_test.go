@@ -35,7 +35,7 @@ func TestFrames(t *testing.T) {
 
 // TestTour: entries of every kind in detail.
 func TestTour(t *testing.T) {
-	for _, name := range []string{"beside", "delta"} {
+	for _, name := range []string{"beside", "delta", "aggregated", "effect"} {
 		scr := viewtest.Told(t, root, name)
 		got := ""
 		_, last := scr.Log().Index.Extent()

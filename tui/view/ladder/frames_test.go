@@ -36,3 +36,30 @@ func TestFrames(t *testing.T) {
 		golden.Is(t, "testdata/"+name+".txt", got)
 	}
 }
+
+// TestTour: all that a ladder can do, of conversations with all kinds of entries.
+func TestTour(t *testing.T) {
+	for name, at := range map[string]session.Seq{"aggregated": 12, "beside": 4} {
+		scr := viewtest.Told(t, root, name)
+		unread := &View{}
+		scr.Run(unread.Do(scr, key.Copy))
+		got := scr.Frame(unread, 80, 4)
+		scr.Run(Open(scr, view.Selection{Seq: at}))
+		v := scr.Top().(*View)
+		got += scr.Tour(v)
+		for range 12 {
+			scr.Run(v.Do(scr, key.Violation))
+			got += scr.Frame(v, 80, 5)
+		}
+		for range v.Pane.Lines {
+			scr.Run(v.Do(scr, key.Up))
+			scr.Run(v.Do(scr, key.Pair))
+			about := v.About(scr)
+			got += about.PlainText() + "\n"
+		}
+		for h := range 6 {
+			got += scr.Frame(v, 80, h)
+		}
+		golden.Is(t, "testdata/tour-"+name+".txt", got)
+	}
+}
