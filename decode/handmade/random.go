@@ -21,7 +21,7 @@ func Fill(rnd *rand.Rand, m protoreflect.Message, depth int, want float64) {
 			mt, _ := protoregistry.GlobalTypes.FindMessageByName(names[rnd.IntN(len(names))])
 			msg := mt.New()
 			Fill(rnd, msg, depth-1, want)
-			_ = anypb.MarshalFrom(inner, msg.Interface(), proto.MarshalOptions{AllowPartial: true})
+			_ = anypb.MarshalFrom(inner, msg.Interface(), proto.MarshalOptions{AllowPartial: true, Deterministic: true})
 		}
 		proto.Merge(m.Interface(), inner)
 		return
