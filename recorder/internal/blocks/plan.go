@@ -125,7 +125,7 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 
 // drop takes back what the plan defined.
 func (p *plan) drop(known *contents) {
-	if p.fresh > 0 || p.stored > 0 {
+	if p.fresh > 0 {
 		known.forget(len(known.Sums)-p.fresh, p.stored)
 	}
 	known.lately = lately{} // a row may have been begun
@@ -181,13 +181,9 @@ func (p *plan) part(b []byte) {
 func (p *plan) write(w func([]byte)) {
 	from := 0
 	for _, part := range p.parts {
-		if part.after > from {
-			w(p.heads[from:part.after])
-			from = part.after
-		}
+		w(p.heads[from:part.after])
 		w(part.bytes)
+		from = part.after
 	}
-	if from < len(p.heads) {
-		w(p.heads[from:])
-	}
+	w(p.heads[from:])
 }

@@ -141,7 +141,7 @@ func (b *Writer) Measure(e *session.Entry) (fits bool, err error) {
 	b.plan.reset()
 	if m := e.Message; m != nil && len(m.Data) == 0 && m.Large() {
 		DropData(e) // a Reader has left it out
-	} else if m != nil && len(m.Data) > 0 {
+	} else if m != nil {
 		if m.Data.Len() > format.MaxData {
 			strip(e)
 		} else if err = b.planData(e.Side, m.Data); err != nil {
