@@ -157,11 +157,16 @@ func TestWhereHeldIsCut(t *testing.T) {
 		"and short":  {held(20, 48, 20), 3},
 		"very short": {held(4), 1},
 		"no config":  {field(2, 100), 1},
+		"nothing":    {nil, 1},
+		"numbers":    {handmade.Msg(handmade.Num(1, 7), held(48), handmade.Num(3, 7)), 3},
+		"largest":    {handmade.Msg(held(48), field(9, maxHeld-len(held(48)))), 3},
+		"too large":  {handmade.Msg(held(48), field(9, maxHeld-len(held(48))+1)), 1},
 	} {
 		var cut Cutter
-		e := session.Entry{Kind: session.KindHeld, Message: &session.Message{Data: session.Chunks{c.data}}}
+		m := &session.Message{Data: session.Chunks{c.data}}
+		e := session.Entry{Kind: session.KindHeld, Message: m}
 		cut.Held(&e)
-		if len(e.Message.Data) != c.want || !bytes.Equal(e.Message.Data.Bytes(), c.data) {
+		if (e.Message == m) != (c.want == 1) || len(e.Message.Data) != c.want || !bytes.Equal(e.Message.Data.Bytes(), c.data) {
 			t.Errorf("%s: %v", name, lengths(e.Message.Data))
 		}
 	}
@@ -264,6 +269,9 @@ func TestShelfKnowsPlaces(t *testing.T) {
 			t.Errorf("of %d: %d", bytes, got)
 		}
 	}
+	if got := see(false, a, end("8")); got == nil || len(got.Resources) != 1 {
+		t.Errorf("of one resource the batch is %+v", got)
+	}
 	// What cannot be read in pieces is read as a whole.
 	for name, data := range map[string]session.Chunks{
 		"one piece":      {handmade.Msg(a, end("7"))},
@@ -275,5 +283,79 @@ func TestShelfKnowsPlaces(t *testing.T) {
 		if want := decode.Peek(m, session.Server, "", data.Bytes()); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) || batch != nil {
 			t.Errorf("%s: %+v, batch %v", name, got, batch)
 		}
+	}
+}
+
+// A list of names is read once, while it is where it was and as long as it was; and what is kept for
+// it is bounded.
+func TestShelvedNames(t *testing.T) {
+	var list []byte
+	for i := range 40 {
+		list = append(list, handmade.Str(3, fmt.Sprintf("%018d", i))...)
+	}
+	var s Shelf
+	if got := s.names(list); len(got) != 40 || s.Held() != 40*(2*20+shelvedName) {
+		t.Errorf("%d names, %d bytes are held", len(got), s.Held())
+	}
+	if got := s.names(list[:30*20]); len(got) != 30 {
+		t.Errorf("%d names of the first 30", len(got))
+	}
+	for name, c := range map[string]struct {
+		b    []byte
+		want int
+	}{
+		"short":           {list[:25*20], 0},
+		"long enough":     {append(list[:25*20:25*20], field(3, minRun-25*20)...), 26},
+		"a byte less":     {append(list[:25*20:25*20], field(3, minRun-25*20-1)...), 0},
+		"a number in it":  {append(list[:40*20:40*20], handmade.Num(3, 1)...), 0},
+		"another field":   {append(list[:40*20:40*20], field(4, 10)...), 0},
+		"begins with one": {append(field(4, 10), list...), 0},
+		"torn":            {list[: 40*20-1 : 40*20-1], 0},
+	} {
+		if got := s.names(c.b); len(got) != c.want {
+			t.Errorf("%s: %d names", name, len(got))
+		}
+	}
+	cost := int64(40 * (2*20 + shelvedName))
+	for bytes, want := range map[int64]int64{16 * cost: cost, 16*cost - 1: 0} {
+		s := Shelf{Bytes: bytes}
+		if s.names(list); s.Held() != want {
+			t.Errorf("of %d bytes %d are held", bytes, s.Held())
+		}
+	}
+}
+
+// What a shelf keeps: twice Bytes, or what the largest message of late needs.
+func TestShelfIsBounded(t *testing.T) {
+	m := xds.LookupMethod(handmade.ADSPath)
+	end := handmade.Msg(handmade.Str(4, "t"), handmade.Str(5, "n"))
+	message := func(from, n int) session.Chunks { return append(ofType("t", from, n, 1000), end) }
+	s := Shelf{Bytes: -1} // nothing but what the largest message needs
+	of := func(n int64) int64 { return n*(1003+shelvedBytes) + int64(len(end)) }
+	s.Peek(m, session.Server, "", message(0, 100))
+	if s.most != of(100) || s.Held() != 100*(1003+shelvedBytes)+104*batchedBytes {
+		t.Errorf("%d is the most, %d are held", s.most, s.Held())
+	}
+	s.Peek(m, session.Server, "", message(1000, 10))
+	if want := of(100) - of(100)/64; s.most != want {
+		t.Errorf("%d is the most, not %d", s.most, want)
+	}
+	var most, least int64
+	for i := range 300 {
+		s.Peek(m, session.Server, "", message(2000+100*i, 10))
+		if i == 20 {
+			most = s.Held()
+		}
+		least = s.Held()
+	}
+	if s.most != of(10) || most < 2*of(50) || least > 5*of(10) || least < 2*of(10) {
+		t.Errorf("%d is the most, of which %d were held, and %d are", s.most, most, least)
+	}
+	s = Shelf{Bytes: 100_000}
+	for i := range 300 {
+		s.Peek(m, session.Server, "", message(100*i, 10))
+	}
+	if got := s.Held(); got < 150_000 || got > 2*100_000+2*of(10) {
+		t.Errorf("%d bytes are held", got)
 	}
 }

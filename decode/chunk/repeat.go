@@ -58,9 +58,6 @@ func (r *repeats) reset() {
 // choose finds what a response of this kind may repeat, by its first resource.
 func (r *repeats) choose(kind decode.Kind, first []byte) {
 	r.chosen = true
-	if len(r.all) == 0 {
-		return
-	}
 	typeURL := resourceType(kind, first)
 	for _, have := range slices.Backward(r.all) {
 		if have.kind != kind || have.typeURL != typeURL {
@@ -79,7 +76,7 @@ func (r *repeats) choose(kind decode.Kind, first []byte) {
 // next is the resource that b begins with, as it was given before; nil if it is
 // not found near its place.
 func (r *repeats) next(b []byte) []byte {
-	if r.at == nil || len(b) == 0 || b[0] != 2<<3|2 {
+	if r.at == nil {
 		return nil
 	}
 	// Where hardly anything is as it was, not much is spent on looking.

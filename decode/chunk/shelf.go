@@ -100,8 +100,8 @@ func (s *Shelf) Held() int64 { return s.resources.Cost() + s.batches.Cost() + s.
 // Peek is Peek, of a message in chunks. The batch is nil if the message was
 // read as a whole.
 func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data session.Chunks) (decode.Message, *Batch) {
-	kind, sure := decode.KindOf(m, side, nil)
-	if len(data) < 2 || !sure || kind == decode.Other || m.Variant == xds.VariantFile || decode.FormOf(m, contentType) == decode.FormJSON {
+	kind, _ := decode.KindOf(m, side, nil) // Other where the method does not say
+	if len(data) < 2 || kind == decode.Other || m.Variant == xds.VariantFile || decode.FormOf(m, contentType) == decode.FormJSON {
 		return decode.Peek(m, side, contentType, data.Bytes()), nil
 	}
 	if kind == decode.SotwRequest || kind == decode.DeltaRequest {

@@ -284,7 +284,7 @@ const maxHeld = 64 << 20
 // Held cuts what a client says that it holds, a ClientStatusResponse, around the
 // contents of its resources: what it says about them differs each time.
 func (c *Cutter) Held(e *session.Entry) {
-	if n := e.Message.Data.Len(); n < minChunk || n > maxHeld {
+	if e.Message.Data.Len() > maxHeld {
 		return
 	}
 	c.reset()
@@ -333,8 +333,8 @@ func (c *Cutter) Give(e *session.Entry) {
 // Glance is Glance. Of a response that was cut last it does not even pass by the
 // resources.
 func (c *Cutter) Glance(m xds.Method, side session.Side, msg *session.Message) Brief {
-	kind, sure := decode.KindOf(m, side, nil)
-	if at, ok := briefFields[kind]; ok && at.node == 0 && sure && kind == c.kind && msg == c.given {
+	kind, _ := decode.KindOf(m, side, nil)
+	if at, ok := briefFields[kind]; ok && kind == c.kind && msg == c.given {
 		envelope := make(session.Chunks, len(c.Between))
 		for i, k := range c.Between {
 			envelope[i] = c.Chunks[k]
