@@ -1,10 +1,14 @@
 package timeline
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/golden"
+	"github.com/xdsproxy/xdsproxy/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
@@ -33,8 +37,65 @@ func TestFrames(t *testing.T) {
 
 // TestTour: entries of every kind, and all that can be done with them.
 func TestTour(t *testing.T) {
-	for _, name := range []string{"aggregated", "beside"} {
+	for _, name := range []string{"aggregated", "beside", "delta", "effect"} {
 		scr := viewtest.Told(t, root, name)
 		golden.Is(t, filepath.Join("testdata", "tour-"+name+".txt"), scr.Tour(New(false)))
 	}
+}
+
+// TestMarks: marks and remarks are walked along, shown alone, and filtered anew when
+// there are others.
+func TestMarks(t *testing.T) {
+	scr := viewtest.Told(t, root, "aggregated")
+	v := New(false)
+	got := scr.Play(v, 120, 10, key.NextMark, key.OnlyMarks)
+	for _, seq := range []session.Seq{3, 12, 30} {
+		scr.Log().Index.Annotate(&session.Note{Code: session.NoteMark, About: seq})
+	}
+	scr.Log().Index.Annotate(&session.Note{Code: session.NoteRemark, About: 12, Text: "look here"})
+	got += scr.Play(v, 120, 10, key.NextMark, key.NextMark, key.NextMark, key.NextMark, key.NextMark, key.OnlyMarks, key.NextMark)
+	scr.Log().Index.Annotate(&session.Note{Code: session.NoteUnmark, About: 12})
+	got += scr.Frame(v, 80, 6)
+	got += scr.Play(v, 80, 10, key.OnlyMarks, key.Unfilter, key.Unfilter, key.Unfilter, key.Unfilter)
+	for _, seq := range []session.Seq{3, 30} {
+		scr.Log().Index.Annotate(&session.Note{Code: session.NoteUnmark, About: seq})
+	}
+	got += scr.Play(v, 80, 6, key.NextMark, key.OnlyMarks)
+	scr.Log().Index.Annotate(&session.Note{Code: session.NoteMark, About: 1})
+	got += scr.Play(v, 80, 6, key.NextMark, key.NextMark)
+	for _, seq := range []session.Seq{1, 5, 9, 50, 999} {
+		scr.Run(v.GoTo(scr, seq))
+		v.Follows(scr, seq)
+		got += fmt.Sprintf("to %d: %+v\n", seq, v.Selected(scr)) + scr.Frame(v, 80, 4)
+	}
+	golden.Is(t, filepath.Join("testdata", "marks.txt"), got)
+}
+
+// TestGrowing: while entries come the list follows, or says how many are new, and a
+// search that needs what entries say goes behind them.
+func TestGrowing(t *testing.T) {
+	whole := viewtest.Told(t, root, "aggregated")
+	scr := whole.Live(t)
+	v := New(true)
+	got := scr.Play(v, 80, 6, key.Follow, key.Down, key.Open, key.Follow)
+	got += fmt.Sprintf("ahead %t, news %q\n", v.Ahead(), v.News(scr))
+	scr.Read(t)
+	got += scr.Play(v, 100, 8, key.Up, key.Follow, key.Last, key.First, key.Sort, key.Follow)
+	got += fmt.Sprintf("ahead %t, news %q\n", v.Ahead(), v.News(scr))
+	for _, text := range []string{"c1", "kind:resp c3", "summary"} {
+		said, cmd := v.Preview(scr, text)
+		scr.Run(cmd)
+		again, _ := v.Preview(scr, text)
+		got += fmt.Sprintf("preview of %s: %q, %q\n", text, said, again) + scr.Ask(v, text)
+	}
+	for _, text := range []string{"((", "", "c2", "c"} {
+		said, _ := v.Preview(scr, text)
+		got += fmt.Sprintf("preview of %s: %q\n", text, said)
+	}
+	scr.Log().Open = func() (index.Reader, error) { return nil, errors.New("no such file") }
+	got += scr.Ask(v, "nothing like it")
+	v = New(false)
+	v.from = 40
+	got += scr.Frame(v, 80, 5) + fmt.Sprintf("news %q\n", v.News(scr))
+	golden.Is(t, filepath.Join("testdata", "growing.txt"), got)
 }
