@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/session"
@@ -34,24 +35,26 @@ func (s *entries) Next(ctx context.Context) (e session.Entry, err error) {
 // A stream that began before the recording is not asked: who asks, and for what,
 // is not known. That is said.
 func TestBeganBefore(t *testing.T) {
-	request := (&request{url: "type.googleapis.com/envoy.config.cluster.v3.Cluster", nonce: "3", version: "2"}).encode()
-	src := &entries{wait: time.Second, list: []session.Entry{
-		{Seq: 1, Kind: session.KindConnect, Conn: 1, Side: session.Client, Peer: &session.Peer{}},
-		{Seq: 2, Kind: session.KindMessage, Conn: 1, Stream: 1, Side: session.Client, Message: &session.Message{
-			Data: session.Chunks{request}, Size: int64(len(request)), WireSize: int64(len(request)),
-		}},
-	}}
-	var texts []string
-	sum, err := Run(t.Context(), src, Options{
-		Idle: time.Second, Event: func(e Event) { texts = append(texts, e.Text) },
-		Target: Target{Name: "B", Dial: func(context.Context) (net.Conn, error) {
-			t.Error("it is asked")
-			return nil, errors.New("nobody")
-		}},
+	synctest.Test(t, func(t *testing.T) {
+		request := (&request{url: "type.googleapis.com/envoy.config.cluster.v3.Cluster", nonce: "3", version: "2"}).encode()
+		src := &entries{wait: time.Second, list: []session.Entry{
+			{Seq: 1, Kind: session.KindConnect, Conn: 1, Side: session.Client, Peer: &session.Peer{}},
+			{Seq: 2, Kind: session.KindMessage, Conn: 1, Stream: 1, Side: session.Client, Message: &session.Message{
+				Data: session.Chunks{request}, Size: int64(len(request)), WireSize: int64(len(request)),
+			}},
+		}}
+		var texts []string
+		sum, err := Run(t.Context(), src, Options{
+			Idle: time.Second, Event: func(e Event) { texts = append(texts, e.Text) },
+			Target: Target{Name: "B", Dial: func(context.Context) (net.Conn, error) {
+				t.Error("it is asked")
+				return nil, errors.New("nobody")
+			}},
+		})
+		if err != nil || sum.Streams != 0 || !strings.Contains(strings.Join(texts, "\n"), "1 open streams began before the recording") {
+			t.Errorf("%v, %+v, %q", err, sum, texts)
+		}
 	})
-	if err != nil || sum.Streams != 0 || !strings.Contains(strings.Join(texts, "\n"), "1 open streams began before the recording") {
-		t.Errorf("%v, %+v, %q", err, sum, texts)
-	}
 }
 
 func TestMetadata(t *testing.T) {

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what clusters consist of
@@ -36,19 +38,17 @@ func response(version string, names ...string) (out []byte) {
 
 // plane is a control plane that gives what it is told to, and freezes.
 type plane struct {
-	addr   string
+	l      *bufconn.Listener
 	out    chan []byte
-	heard  chan []byte  // requests, as far as there is room
-	ends   chan error   // with which it ends its stream
-	freeze sync.RWMutex // locked: what is connected to it hears nothing
+	heard  chan []byte   // requests, as far as there is room
+	ends   chan error    // with which it ends its stream
+	freeze chan struct{} // full: what is connected to it hears nothing
 }
 
 func newPlane(t *testing.T, first []byte) *plane {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	p := &plane{
+		l: bufconn.Listen(1 << 16), out: make(chan []byte, 16), heard: make(chan []byte, 100), ends: make(chan error, 1), freeze: make(chan struct{}, 1),
 	}
-	p := &plane{addr: l.Addr().String(), out: make(chan []byte, 16), heard: make(chan []byte, 100), ends: make(chan error, 1)}
 	if first != nil {
 		p.out <- first
 	}
@@ -80,7 +80,7 @@ func newPlane(t *testing.T, first []byte) *plane {
 		}
 	})...)
 	served := make(chan struct{})
-	go func() { defer close(served); _ = g.Serve(l) }()
+	go func() { defer close(served); _ = g.Serve(p.l) }()
 	t.Cleanup(func() { g.Stop(); <-served })
 	return p
 }
@@ -92,14 +92,14 @@ type freezing struct {
 
 func (f freezing) Read(b []byte) (int, error) {
 	n, err := f.Conn.Read(b)
-	f.p.freeze.RLock()
-	defer f.p.freeze.RUnlock()
+	f.p.freeze <- struct{}{}
+	<-f.p.freeze
 	return n, err
 }
 
 func (p *plane) target(name string) Target {
 	return Target{Name: name, Dial: func(ctx context.Context) (net.Conn, error) {
-		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.addr)
+		c, err := p.l.DialContext(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -133,6 +133,7 @@ func (r *trial) add(e session.Entry) {
 		e.Stream = 1
 	}
 	r.seq++
+	time.Sleep(time.Millisecond) // of a bubble: it comes after what was there
 	e.Seq, e.Conn, e.Time = r.seq, session.ConnID(e.Stream), time.Now()
 	r.entries <- e
 }
@@ -209,105 +210,108 @@ func (r *trial) end() *Summary {
 // What a frozen target does not give is no difference. It is decided when the
 // target lives again, or told as undecided.
 func TestFrozen(t *testing.T) {
-	t.Parallel()
 	for _, thaws := range []bool{true, false} {
 		t.Run(fmt.Sprint(thaws), func(t *testing.T) {
-			t.Parallel()
-			p := newPlane(t, response("1", "a"))
-			r := start(t, Options{Target: p.target("B"), Idle: 10 * time.Second}, response("1", "a", "x"))
-			r.until(`"x" of "n1": B does not give it`) // one that lives is not silent for want of life
-			p.freeze.Lock()
-			thaw := sync.OnceFunc(p.freeze.Unlock)
-			defer thaw()
-			r.say(session.Server, response("2", "a", "x", "b"))
-			r.until("B: it has not answered for ")
-			if !thaws {
-				r.stop()
-				time.AfterFunc(2*lastWords, thaw) // else nothing that reads can be closed
-				if sum := r.end(); len(sum.Differences) != 1 || len(sum.Undecided) != 1 || !strings.Contains(sum.Undecided[0], `CDS "b": not decided, since B did not answer`) {
-					t.Errorf("%+v", sum)
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlane(t, response("1", "a"))
+				r := start(t, Options{Target: p.target("B"), Idle: 10 * time.Second}, response("1", "a", "x"))
+				r.until(`"x" of "n1": B does not give it`) // one that lives is not silent for want of life
+				p.freeze <- struct{}{}
+				thaw := sync.OnceFunc(func() { <-p.freeze })
+				defer thaw()
+				r.say(session.Server, response("2", "a", "x", "b"))
+				r.until("B: it has not answered for ")
+				if !thaws {
+					r.stop()
+					time.AfterFunc(2*lastWords, thaw) // else nothing that reads can be closed
+					if sum := r.end(); len(sum.Differences) != 1 || len(sum.Undecided) != 1 || !strings.Contains(sum.Undecided[0], `CDS "b": not decided, since B did not answer`) {
+						t.Errorf("%+v", sum)
+					}
+					return
 				}
-				return
-			}
-			thaw()
-			r.until("B answers again")
-			r.until(`"b" of "n1": B does not give it`)
-			p.out <- response("2", "a", "b")
-			r.until("both servers give the same")
-			if sum := r.end(); len(sum.Differences) != 1 || len(sum.Undecided) != 0 {
-				t.Errorf("%+v\n%s", sum, r.text())
-			}
-			if n := strings.Count(r.text(), "trouble"); n != 1 {
-				t.Errorf("told %d times:\n%s", n, r.text())
-			}
+				thaw()
+				r.until("B answers again")
+				r.until(`"b" of "n1": B does not give it`)
+				p.out <- response("2", "a", "b")
+				r.until("both servers give the same")
+				if sum := r.end(); len(sum.Differences) != 1 || len(sum.Undecided) != 0 {
+					t.Errorf("%+v\n%s", sum, r.text())
+				}
+				if n := strings.Count(r.text(), "trouble"); n != 1 {
+					t.Errorf("told %d times:\n%s", n, r.text())
+				}
+			})
 		})
 	}
 }
 
 // With a second instance that is away, what is unlike counts at the end.
 func TestNoSecond(t *testing.T) {
-	t.Parallel()
-	p := newPlane(t, response("1", "a"))
-	away := Target{Name: "A2", Dial: func(context.Context) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-	}}
-	r := start(t, Options{Target: p.target("B"), Noise: &away, Idle: time.Minute}, response("1", "a", "b"))
-	r.until("trouble")
-	time.Sleep(2 * time.Second) // the time of what is not decided
-	sum := r.end()
-	if len(sum.Differences) != 1 || !strings.Contains(sum.Differences[0].Got, "A2 does not answer") || len(sum.Undecided) > 0 {
-		t.Errorf("%+v\n%s", sum, r.text())
-	}
-	if !strings.Contains(r.text(), "cannot be reached") || strings.Contains(r.text(), "desc =") {
-		t.Error(r.text())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlane(t, response("1", "a"))
+		away := Target{Name: "A2", Dial: func(context.Context) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		}}
+		r := start(t, Options{Target: p.target("B"), Noise: &away, Idle: time.Minute}, response("1", "a", "b"))
+		r.until("trouble")
+		time.Sleep(2 * time.Second) // the time of what is not decided
+		sum := r.end()
+		if len(sum.Differences) != 1 || !strings.Contains(sum.Differences[0].Got, "A2 does not answer") || len(sum.Undecided) > 0 {
+			t.Errorf("%+v\n%s", sum, r.text())
+		}
+		if !strings.Contains(r.text(), "cannot be reached") || strings.Contains(r.text(), "desc =") {
+			t.Error(r.text())
+		}
+	})
 }
 
 // Of a target that gives nothing, or nothing that decodes, one thing is told.
 func TestNone(t *testing.T) {
-	t.Parallel()
-	var names []string
-	for i := range 30 {
-		names = append(names, fmt.Sprint("c", i))
-	}
-	garbage := response("1")
-	for range 30 {
-		garbage = append(garbage, lenField(resourcesOfResponse, append(lenField(1, []byte("type.googleapis.com/no.such.Type")), lenField(2, []byte{0xff})...))...)
-	}
-	for _, c := range []struct {
-		gives []byte
-		want  string
-	}{
-		{response("1"), `CDS of "n1": B gives none of the 30 CDS resources`},
-		{garbage, `CDS of "n1": B gives none of the 30 CDS resources; 30 that it sent do not decode as such`},
-	} {
-		r := start(t, Options{Target: newPlane(t, c.gives).target("B"), Idle: time.Minute}, response("1", names...))
-		r.until(c.want)
-		if sum := r.end(); len(sum.Differences) != 1 || sum.Differences[0].Streams != 1 || strings.Count(r.text(), "difference") != 1 {
-			t.Errorf("%+v\n%s", sum, r.text())
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for i := range 30 {
+			names = append(names, fmt.Sprint("c", i))
 		}
-	}
+		garbage := response("1")
+		for range 30 {
+			garbage = append(garbage, lenField(resourcesOfResponse, append(lenField(1, []byte("type.googleapis.com/no.such.Type")), lenField(2, []byte{0xff})...))...)
+		}
+		for _, c := range []struct {
+			gives []byte
+			want  string
+		}{
+			{response("1"), `CDS of "n1": B gives none of the 30 CDS resources`},
+			{garbage, `CDS of "n1": B gives none of the 30 CDS resources; 30 that it sent do not decode as such`},
+		} {
+			r := start(t, Options{Target: newPlane(t, c.gives).target("B"), Idle: time.Minute}, response("1", names...))
+			r.until(c.want)
+			if sum := r.end(); len(sum.Differences) != 1 || sum.Differences[0].Streams != 1 || strings.Count(r.text(), "difference") != 1 {
+				t.Errorf("%+v\n%s", sum, r.text())
+			}
+		}
+	})
 }
 
 // Noise is where the second instance and the live server differ. In what the target
 // gives, another field counts beside it.
 func TestNoiseIsOfTheSecond(t *testing.T) {
-	t.Parallel()
-	cluster := func(stat string, seconds byte) []byte { // alt_stat_name and connect_timeout
-		c := append(lenField(1, []byte("a")), lenField(4, []byte{1 << 3, seconds})...)
-		c = append(c, lenField(28, []byte(stat))...)
-		out := append(lenField(versionOfResponse, []byte("1")), lenField(typeOfResponse, []byte(clusters))...)
-		out = append(out, lenField(resourcesOfResponse, append(lenField(1, []byte(clusters)), lenField(2, c)...))...)
-		return append(out, lenField(nonceOfResponse, []byte("1"))...)
-	}
-	second := newPlane(t, cluster("second", 5)).target("A2")
-	r := start(t, Options{Target: newPlane(t, cluster("target", 7)).target("B"), Noise: &second, Idle: time.Minute}, cluster("live", 5))
-	r.until("B gives another content")
-	sum := r.end()
-	if len(sum.Differences) != 1 || !strings.Contains(r.text(), "alt_stat_name is noise") || strings.Contains(r.text(), "connect_timeout is noise") {
-		t.Fatalf("%+v\n%s", sum, r.text())
-	}
-	if d := sum.Differences[0].Detail; !strings.Contains(d, "connect_timeout") || strings.Contains(d, "alt_stat_name") {
-		t.Errorf("it differs in\n%s", d)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		cluster := func(stat string, seconds byte) []byte { // alt_stat_name and connect_timeout
+			c := append(lenField(1, []byte("a")), lenField(4, []byte{1 << 3, seconds})...)
+			c = append(c, lenField(28, []byte(stat))...)
+			out := append(lenField(versionOfResponse, []byte("1")), lenField(typeOfResponse, []byte(clusters))...)
+			out = append(out, lenField(resourcesOfResponse, append(lenField(1, []byte(clusters)), lenField(2, c)...))...)
+			return append(out, lenField(nonceOfResponse, []byte("1"))...)
+		}
+		second := newPlane(t, cluster("second", 5)).target("A2")
+		r := start(t, Options{Target: newPlane(t, cluster("target", 7)).target("B"), Noise: &second, Idle: time.Minute}, cluster("live", 5))
+		r.until("B gives another content")
+		sum := r.end()
+		if len(sum.Differences) != 1 || !strings.Contains(r.text(), "alt_stat_name is noise") || strings.Contains(r.text(), "connect_timeout is noise") {
+			t.Fatalf("%+v\n%s", sum, r.text())
+		}
+		if d := sum.Differences[0].Detail; !strings.Contains(d, "connect_timeout") || strings.Contains(d, "alt_stat_name") {
+			t.Errorf("it differs in\n%s", d)
+		}
+	})
 }
