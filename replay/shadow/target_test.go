@@ -16,7 +16,9 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what clusters consist of
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -39,10 +41,12 @@ func response(version string, names ...string) (out []byte) {
 // plane is a control plane that gives what it is told to, and freezes.
 type plane struct {
 	l      *bufconn.Listener
-	out    chan []byte
-	heard  chan []byte   // requests, as far as there is room
-	ends   chan error    // with which it ends its stream
-	freeze chan struct{} // full: what is connected to it hears nothing
+	out    chan []byte // to whoever takes it
+	mu     sync.Mutex
+	only   map[string]chan []byte // to the client of a node
+	heard  chan []byte            // requests, as far as there is room
+	ends   chan error             // with which it ends its stream
+	freeze chan struct{}          // full: what is connected to it hears nothing
 }
 
 func newPlane(t *testing.T, first []byte) *plane {
@@ -61,6 +65,11 @@ func newPlane(t *testing.T, first []byte) *plane {
 			return err
 		}
 		p.heard <- b
+		path, _ := grpc.MethodFromServerStream(ss)
+		only := make(chan []byte)
+		if m := decode.Peek(xds.LookupMethod(path), session.Client, "", b); m.Node != nil {
+			only = p.of(m.Node.ID)
+		}
 		go func() { // ends with the stream
 			for b := range replay.Listen(ss.Context(), ss) {
 				p.heard <- b
@@ -70,6 +79,10 @@ func newPlane(t *testing.T, first []byte) *plane {
 			select {
 			case err := <-p.ends:
 				return err
+			case b := <-only:
+				if err := ss.SendMsg(&b); err != nil {
+					return err
+				}
 			case b := <-p.out:
 				if err := ss.SendMsg(&b); err != nil {
 					return err
@@ -83,6 +96,19 @@ func newPlane(t *testing.T, first []byte) *plane {
 	go func() { defer close(served); _ = g.Serve(p.l) }()
 	t.Cleanup(func() { g.Stop(); <-served })
 	return p
+}
+
+// of takes what is for the client of a node.
+func (p *plane) of(node string) chan []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.only[node] == nil {
+		if p.only == nil {
+			p.only = map[string]chan []byte{}
+		}
+		p.only[node] = make(chan []byte, 16)
+	}
+	return p.only[node]
 }
 
 type freezing struct {
