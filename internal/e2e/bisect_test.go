@@ -253,10 +253,7 @@ func TestBisectPair(t *testing.T) {
 				s.listener(t, fmt.Sprintf("listener-%d", n), "routes")
 			}
 			for _, n := range []string{"listener-7", "listener-22"} {
-				l, err := xdstest.Listener(n, address, "routes", s.source)
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := xdstest.Listener(n, address, "routes", s.source)
 				s.listeners[n] = l
 			}
 			s.listeners["listener-15"].FilterChains[0].Filters[0].Name = "" // which violates a constraint

@@ -95,9 +95,7 @@ func (p *crowdPlane) StreamAggregatedResources(s discovery.AggregatedDiscoverySe
 			all := slices.Clone(q.GetResourceNames())
 			loads := make([]proto.Message, len(all))
 			for i, name := range all {
-				if loads[i], err = xdstest.Endpoints(name, "127.0.0.1:9"); err != nil {
-					return err
-				}
+				loads[i] = xdstest.Endpoints(name, "127.0.0.1:9")
 			}
 			err = send(resource.EndpointType, "1", loads...)
 		default:

@@ -276,14 +276,8 @@ func envoyStory(t *testing.T, v variant, c *controlPlane, addr string, end endin
 
 	world := func(route *routev3.RouteConfiguration, more ...*clusterv3.Cluster) xdstest.World {
 		// Port 0: Envoy picks a free one and tells.
-		l, err := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := xdstest.Endpoints("web", backendAddr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
+		e := xdstest.Endpoints("web", backendAddr)
 		return xdstest.World{
 			Clusters:  append([]*clusterv3.Cluster{xdstest.Cluster("web", v.source)}, more...),
 			Endpoints: []*endpointv3.ClusterLoadAssignment{e},

@@ -19,10 +19,7 @@ func TestFallback(t *testing.T) {
 	const service = "shop.example"
 	had := make(chan struct{})
 	listener := func(route string) xdstest.Move {
-		l, err := xdstest.APIListener(service, route)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := xdstest.APIListener(service, route)
 		return answer(lds, route, "n", l)
 	}
 	first := startScript(t, xdstest.Part{hear(lds, ""), listener("one"), hear(lds, "n"), xdstest.Do(func() { close(had) }), xdstest.Alone()})

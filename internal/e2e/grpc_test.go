@@ -186,14 +186,8 @@ func grpcStory(t *testing.T, impl implementation, c *controlPlane, bootstrap []b
 	first := backend(grpc_health_v1.HealthCheckResponse_SERVING)
 	second := backend(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	world := func(cluster *clusterv3.Cluster, addr string) xdstest.World {
-		l, err := xdstest.APIListener(service, "routes")
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := xdstest.Endpoints("greeter", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := xdstest.APIListener(service, "routes")
+		e := xdstest.Endpoints("greeter", addr)
 		return xdstest.World{
 			Clusters:  []*clusterv3.Cluster{cluster},
 			Endpoints: []*endpointv3.ClusterLoadAssignment{e},

@@ -68,14 +68,8 @@ func greeterWorld(t *testing.T) xdstest.World {
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Stop)
-	listener, err := xdstest.APIListener(service, "routes")
-	if err != nil {
-		t.Fatal(err)
-	}
-	endpoints, err := xdstest.Endpoints("greeter", backend.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := xdstest.APIListener(service, "routes")
+	endpoints := xdstest.Endpoints("greeter", backend.Addr())
 	return xdstest.World{
 		Listeners: []*listenerv3.Listener{listener},
 		Routes:    []*routev3.RouteConfiguration{xdstest.ClusterRoute("routes", "greeter")},

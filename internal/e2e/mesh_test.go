@@ -71,10 +71,7 @@ func (m *mesh) endpointsOf(t *testing.T, cluster string, n int) {
 
 func (m *mesh) endpointsAt(t *testing.T, cluster string, addrs ...string) {
 	t.Helper()
-	e, err := xdstest.Endpoints(cluster, addrs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := xdstest.Endpoints(cluster, addrs...)
 	m.endpoints[cluster] = e
 }
 
@@ -85,20 +82,14 @@ func (m *mesh) route(name, cluster string, others ...string) {
 // listener adds a listener at a port of Envoy's choice.
 func (m *mesh) listener(t *testing.T, name, route string) {
 	t.Helper()
-	l, err := xdstest.Listener(name, "127.0.0.1:0", route, m.source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := xdstest.Listener(name, "127.0.0.1:0", route, m.source)
 	m.listeners[name] = l
 }
 
 // secretCluster adds a cluster with a certificate that is asked for by name.
 func (m *mesh) secretCluster(t *testing.T, name, secret string) {
 	t.Helper()
-	c, err := xdstest.TLSCluster(name, secret, m.source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := xdstest.TLSCluster(name, secret, m.source)
 	c.HealthChecks = nil
 	m.clusters[name] = c
 }
@@ -125,10 +116,7 @@ func inlineBytes(b []byte) *corev3.DataSource {
 // apiListener adds the listener of a gRPC service.
 func (m *mesh) apiListener(t *testing.T, name, route string) {
 	t.Helper()
-	l, err := xdstest.APIListener(name, route)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := xdstest.APIListener(name, route)
 	m.listeners[name] = l
 }
 

@@ -221,10 +221,7 @@ func pushWorld(t *testing.T, n, swap int) map[string][]proto.Message {
 	routes.MaxDirectResponseBodySizeBytes = nil
 	routes.InternalOnlyHeaders = []string{fmt.Sprintf("x-%d", last(pushesRoutes))}
 	world[resource.RouteType] = []proto.Message{routes}
-	l, err := xdstest.Listener("in", "127.0.0.1:9", "web", xdstest.ADS())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := xdstest.Listener("in", "127.0.0.1:9", "web", xdstest.ADS())
 	world[resource.ListenerType] = []proto.Message{l}
 	return world
 }

@@ -154,19 +154,18 @@ func (s *holder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // content is a response in JSON.
 func (s *holder) content(typ, version string) []byte {
 	var m proto.Message
-	var err error
 	switch typ {
 	case "clusters":
 		m = xdstest.Cluster("web", s.source)
 	case "endpoints":
-		m, err = xdstest.Endpoints("web", "127.0.0.1:1100"+version)
+		m = xdstest.Endpoints("web", "127.0.0.1:1100"+version)
 	case "listeners":
-		m, err = xdstest.Listener("ingress", "127.0.0.1:0", "routes", s.quick)
+		m = xdstest.Listener("ingress", "127.0.0.1:0", "routes", s.quick)
 	case "routes":
 		m = xdstest.DirectRoute("routes", "hello")
 	}
-	a, wrong := anypb.New(m)
-	if err != nil || wrong != nil {
+	a, err := anypb.New(m)
+	if err != nil {
 		return nil
 	}
 	out, _ := protojson.MarshalOptions{UseProtoNames: true}.Marshal(&discovery.DiscoveryResponse{VersionInfo: version, TypeUrl: a.TypeUrl, Resources: []*anypb.Any{a}})

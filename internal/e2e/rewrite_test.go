@@ -294,10 +294,7 @@ func behind(t *testing.T, c *controlPlane, upstream string) {
 	t.Helper()
 	v := variants()[0]
 	world := func(answer string) xdstest.World {
-		l, err := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
 		w := xdstest.World{}
 		w.Listeners = append(w.Listeners, l)
 		w.Routes = append(w.Routes, xdstest.DirectRoute("routes", answer))

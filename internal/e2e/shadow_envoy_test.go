@@ -65,14 +65,8 @@ func TestShadowOfEnvoy(t *testing.T) {
 			s := startShadow(t, viewer, "--as", "client", "--target", other.Addr())
 			s.until(t, "began", 0)
 			set := func(route string, more ...*clusterv3.Cluster) {
-				l, err := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
-				if err != nil {
-					t.Fatal(err)
-				}
-				e, err := xdstest.Endpoints("web", "127.0.0.1:9")
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
+				e := xdstest.Endpoints("web", "127.0.0.1:9")
 				for _, c := range []*controlPlane{live, other} {
 					c.set(t, xdstest.World{
 						Clusters:  append([]*clusterv3.Cluster{xdstest.Cluster("web", v.source)}, more...),

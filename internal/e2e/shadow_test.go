@@ -306,10 +306,7 @@ func TestShadowSecret(t *testing.T) {
 	t.Parallel()
 	w := newShadowWorld(t, 1, xdstest.Options{}, xdstest.Options{})
 	w.alter = func(by *xdstest.ControlPlane, next *xdstest.World) {
-		c, err := xdstest.TLSCluster("cluster-5", "s", xdstest.ADS())
-		if err != nil {
-			t.Error(err)
-		}
+		c := xdstest.TLSCluster("cluster-5", "s", xdstest.ADS())
 		if by == w.other && w.round > 2 {
 			c.AltStatName = "another"
 		}

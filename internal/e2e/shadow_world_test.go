@@ -198,9 +198,8 @@ func newShadowWorld(t *testing.T, per int, live, other xdstest.Options, args ...
 			continue
 		}
 		c := xdstest.NewDeltaClient(o)
-		if err := errors.Join(c.Subscribe(resource.ClusterType), c.Subscribe(resource.EndpointType, w.names()...)); err != nil {
-			t.Fatal(err)
-		}
+		c.Subscribe(resource.ClusterType)
+		c.Subscribe(resource.EndpointType, w.names()...)
 		running.Go(func() { _ = c.Run(ctx) })
 		if err := c.Wait(waiting, func(st xdstest.DeltaState) bool { return len(st.Held[resource.EndpointType]) == w.clusters }); err != nil {
 			t.Fatal(err)
@@ -229,10 +228,7 @@ func (w *shadowWorld) push(t *testing.T, to ...*xdstest.ControlPlane) {
 				if i == w.round%w.clusters {
 					address = fmt.Sprintf("10.1.%d.%d:80", w.round>>8&255, w.round&255)
 				}
-				e, err := xdstest.Endpoints(n, address)
-				if err != nil {
-					t.Fatal(err)
-				}
+				e := xdstest.Endpoints(n, address)
 				next.Endpoints = append(next.Endpoints, e)
 			}
 			if w.alter != nil {

@@ -79,14 +79,8 @@ func TestWrapGRPC(t *testing.T) {
 	t.Cleanup(backend.Stop)
 	const authority = "other.e2e"
 	name := "xdstp://" + authority + "/envoy.config.listener.v3.Listener/" + service
-	listener, err := xdstest.APIListener(name, "routes")
-	if err != nil {
-		t.Fatal(err)
-	}
-	endpoints, err := xdstest.Endpoints("greeter", backend.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := xdstest.APIListener(name, "routes")
+	endpoints := xdstest.Endpoints("greeter", backend.Addr())
 	first := startControlPlane(t, "wrapped")
 	first.set(t, xdstest.World{
 		Clusters:  []*clusterv3.Cluster{xdstest.Cluster("greeter", xdstest.Self())},
@@ -158,14 +152,8 @@ func TestWrapOtherGRPCs(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(backend.Stop)
-			listener, err := xdstest.APIListener(service, "routes")
-			if err != nil {
-				t.Fatal(err)
-			}
-			endpoints, err := xdstest.Endpoints("greeter", backend.Addr())
-			if err != nil {
-				t.Fatal(err)
-			}
+			listener := xdstest.APIListener(service, "routes")
+			endpoints := xdstest.Endpoints("greeter", backend.Addr())
 			c := startControlPlane(t, impl.name)
 			c.set(t, xdstest.World{
 				Clusters:  []*clusterv3.Cluster{xdstest.Cluster("greeter", xdstest.Self())},

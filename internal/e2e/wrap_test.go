@@ -121,10 +121,7 @@ func TestWrapEnvoy(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			listener, err := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			listener := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
 			control.set(t, xdstest.World{
 				Listeners: []*listenerv3.Listener{listener},
 				Routes:    []*routev3.RouteConfiguration{xdstest.DirectRoute("routes", "one")},

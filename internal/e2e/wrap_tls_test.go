@@ -27,10 +27,7 @@ import (
 // hello is a world in which an Envoy answers "one".
 func hello(t *testing.T, v variant) xdstest.World {
 	t.Helper()
-	listener, err := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
 	return xdstest.World{
 		Listeners: []*listenerv3.Listener{listener},
 		Routes:    []*routev3.RouteConfiguration{xdstest.DirectRoute("routes", "one")},

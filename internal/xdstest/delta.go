@@ -62,7 +62,7 @@ func (c *DeltaClient) Wait(ctx context.Context, cond func(DeltaState) bool) erro
 
 // Subscribe asks for the named resources, or without names for all of the
 // type. It is sent at once, or when there is a stream.
-func (c *DeltaClient) Subscribe(typeURL string, names ...string) error {
+func (c *DeltaClient) Subscribe(typeURL string, names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sub := c.subs[typeURL]
@@ -74,11 +74,11 @@ func (c *DeltaClient) Subscribe(typeURL string, names ...string) error {
 	for _, n := range names {
 		sub.names[n] = true
 	}
-	return c.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typeURL, ResourceNamesSubscribe: names})
+	c.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typeURL, ResourceNamesSubscribe: names})
 }
 
 // Unsubscribe lets go of the named resources.
-func (c *DeltaClient) Unsubscribe(typeURL string, names ...string) error {
+func (c *DeltaClient) Unsubscribe(typeURL string, names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if sub := c.subs[typeURL]; sub != nil {
@@ -91,7 +91,7 @@ func (c *DeltaClient) Unsubscribe(typeURL string, names ...string) error {
 			delete(st.Held[typeURL], n)
 		}
 	})
-	return c.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typeURL, ResourceNamesUnsubscribe: names})
+	c.send(&discovery.DeltaDiscoveryRequest{TypeUrl: typeURL, ResourceNamesUnsubscribe: names})
 }
 
 func (c *DeltaClient) run(ctx context.Context, conn *grpc.ClientConn) error {
@@ -104,22 +104,18 @@ func (c *DeltaClient) run(ctx context.Context, conn *grpc.ClientConn) error {
 		c.stream = nil
 		c.mu.Unlock()
 	}()
-	if err := c.begin(s); err != nil {
-		return err
-	}
+	c.begin(s)
 	for {
 		resp, err := s.Recv()
 		if err != nil {
 			return err
 		}
-		if err := c.answer(resp); err != nil {
-			return err
-		}
+		c.answer(resp)
 	}
 }
 
 // begin announces every type on a new stream.
-func (c *DeltaClient) begin(s deltaStream) error {
+func (c *DeltaClient) begin(s deltaStream) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stream = s
@@ -137,19 +133,15 @@ func (c *DeltaClient) begin(s deltaStream) error {
 		if c.subs[t].wildcard && len(names) > 0 {
 			names = append([]string{"*"}, names...)
 		}
-		err := c.send(&discovery.DeltaDiscoveryRequest{
+		c.send(&discovery.DeltaDiscoveryRequest{
 			TypeUrl:                 t,
 			ResourceNamesSubscribe:  names,
 			InitialResourceVersions: held[t],
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
-func (c *DeltaClient) answer(resp *discovery.DeltaDiscoveryResponse) error {
+func (c *DeltaClient) answer(resp *discovery.DeltaDiscoveryResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	typeURL := resp.GetTypeUrl()
@@ -162,9 +154,7 @@ func (c *DeltaClient) answer(resp *discovery.DeltaDiscoveryResponse) error {
 	if refusal != nil {
 		ack.ErrorDetail = &rpcstatus.Status{Code: int32(codes.Internal), Message: refusal.Error()}
 	}
-	if err := c.send(ack); err != nil {
-		return err
-	}
+	c.send(ack)
 	c.state.update(func(st *DeltaState) {
 		st.Responses++
 		if refusal != nil {
@@ -181,15 +171,13 @@ func (c *DeltaClient) answer(resp *discovery.DeltaDiscoveryResponse) error {
 			delete(st.Held[typeURL], n)
 		}
 	})
-	return nil
 }
 
 // send needs c.mu. Without a stream there is nothing to do: the next one
-// begins with everything.
-func (c *DeltaClient) send(req *discovery.DeltaDiscoveryRequest) error {
-	if c.stream == nil {
-		return nil
+// begins with everything. Why a stream takes nothing more its end says.
+func (c *DeltaClient) send(req *discovery.DeltaDiscoveryRequest) {
+	if c.stream != nil {
+		req.Node = c.opts.Node
+		_ = c.stream.Send(req)
 	}
-	req.Node = c.opts.Node
-	return c.stream.Send(req)
 }

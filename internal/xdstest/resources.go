@@ -1,9 +1,7 @@
 package xdstest
 
 import (
-	"fmt"
-	"net"
-	"strconv"
+	"net/netip"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -83,16 +81,13 @@ func BrokenCluster(name string, source *corev3.ConfigSource) *clusterv3.Cluster 
 }
 
 // Endpoints assigns host:port addresses to a cluster, in one locality.
-func Endpoints(cluster string, addrs ...string) (*endpointv3.ClusterLoadAssignment, error) {
+func Endpoints(cluster string, addrs ...string) *endpointv3.ClusterLoadAssignment {
 	group := &endpointv3.LocalityLbEndpoints{
 		Locality:            &corev3.Locality{Region: "here", Zone: "a"},
 		LoadBalancingWeight: wrapUint32(1),
 	}
 	for _, addr := range addrs {
-		a, err := socketAddress(addr)
-		if err != nil {
-			return nil, fmt.Errorf("endpoint of cluster %q: %w", cluster, err)
-		}
+		a := socketAddress(addr)
 		group.LbEndpoints = append(group.LbEndpoints, &endpointv3.LbEndpoint{
 			HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: a}},
 		})
@@ -100,7 +95,7 @@ func Endpoints(cluster string, addrs ...string) (*endpointv3.ClusterLoadAssignme
 	return &endpointv3.ClusterLoadAssignment{
 		ClusterName: cluster,
 		Endpoints:   []*endpointv3.LocalityLbEndpoints{group},
-	}, nil
+	}
 }
 
 // DirectRoute is a route configuration that answers every request with body.
@@ -149,15 +144,9 @@ func routeConfig(name string, routes ...*routev3.Route) *routev3.RouteConfigurat
 
 // Listener is an HTTP listener at host:port whose routes, called route, come
 // from source.
-func Listener(name, addr, route string, source *corev3.ConfigSource) (*listenerv3.Listener, error) {
-	a, err := socketAddress(addr)
-	if err != nil {
-		return nil, fmt.Errorf("listener %q: %w", name, err)
-	}
-	manager, err := connectionManager(route, source)
-	if err != nil {
-		return nil, fmt.Errorf("listener %q: %w", name, err)
-	}
+func Listener(name, addr, route string, source *corev3.ConfigSource) *listenerv3.Listener {
+	a := socketAddress(addr)
+	manager := connectionManager(route, source)
 	return &listenerv3.Listener{
 		Name:    name,
 		Address: a,
@@ -167,24 +156,17 @@ func Listener(name, addr, route string, source *corev3.ConfigSource) (*listenerv
 				ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: manager},
 			}},
 		}},
-	}, nil
+	}
 }
 
 // APIListener is the listener that a gRPC client asks for under the name of
 // its target.
-func APIListener(name, route string) (*listenerv3.Listener, error) {
-	manager, err := connectionManager(route, Self())
-	if err != nil {
-		return nil, fmt.Errorf("listener %q: %w", name, err)
-	}
-	return &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: manager}}, nil
+func APIListener(name, route string) *listenerv3.Listener {
+	manager := connectionManager(route, Self())
+	return &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: manager}}
 }
 
-func connectionManager(route string, source *corev3.ConfigSource) (*anypb.Any, error) {
-	router, err := packed(&routerv3.Router{})
-	if err != nil {
-		return nil, err
-	}
+func connectionManager(route string, source *corev3.ConfigSource) *anypb.Any {
 	return packed(&hcmv3.HttpConnectionManager{
 		StatPrefix: "ingress",
 		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{
@@ -192,29 +174,24 @@ func connectionManager(route string, source *corev3.ConfigSource) (*anypb.Any, e
 		},
 		HttpFilters: []*hcmv3.HttpFilter{{
 			Name:       "envoy.filters.http.router",
-			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: router},
+			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: packed(&routerv3.Router{})},
 		}},
 	})
 }
 
 // packed is anypb.New with the same bytes for the same message every time, so
 // that delta versions, which are hashes, do not change by themselves.
-func packed(m proto.Message) (*anypb.Any, error) {
+func packed(m proto.Message) *anypb.Any {
 	a := new(anypb.Any)
-	return a, anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true})
+	must(a, anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true}))
+	return a
 }
 
-func socketAddress(hostport string) (*corev3.Address, error) {
-	host, port, err := net.SplitHostPort(hostport)
-	if err != nil {
-		return nil, err
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return nil, fmt.Errorf("port of %q: %w", hostport, err)
-	}
+// socketAddress panics if that is none of a host and a port.
+func socketAddress(hostport string) *corev3.Address {
+	a := must(netip.ParseAddrPort(hostport))
 	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
-		Address:       host,
-		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(n)},
-	}}}, nil
+		Address:       a.Addr().String(),
+		PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(a.Port())},
+	}}}
 }

@@ -19,8 +19,8 @@ import (
 
 // TLSCluster is a cluster as found in the field: HTTP/2 options, health checks,
 // limits, metadata, and TLS with a certificate that is asked for by name.
-func TLSCluster(name, secret string, source *corev3.ConfigSource) (*clusterv3.Cluster, error) {
-	options, err := packed(&httpv3.HttpProtocolOptions{
+func TLSCluster(name, secret string, source *corev3.ConfigSource) *clusterv3.Cluster {
+	options := packed(&httpv3.HttpProtocolOptions{
 		UpstreamProtocolOptions: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_{
 			ExplicitHttpConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig{
 				ProtocolConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
@@ -29,10 +29,7 @@ func TLSCluster(name, secret string, source *corev3.ConfigSource) (*clusterv3.Cl
 			},
 		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	tls, err := packed(&tlsv3.UpstreamTlsContext{
+	tls := packed(&tlsv3.UpstreamTlsContext{
 		Sni: name + ".example.com",
 		CommonTlsContext: &tlsv3.CommonTlsContext{
 			TlsParams:                      &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_3},
@@ -40,13 +37,7 @@ func TLSCluster(name, secret string, source *corev3.ConfigSource) (*clusterv3.Cl
 			TlsCertificateSdsSecretConfigs: []*tlsv3.SdsSecretConfig{{Name: secret, SdsConfig: source}},
 		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	labels, err := structpb.NewStruct(map[string]any{"team": "checkout", "canary": false, "revision": 7})
-	if err != nil {
-		return nil, err
-	}
+	labels := must(structpb.NewStruct(map[string]any{"team": "checkout", "canary": false, "revision": 7}))
 
 	c := Cluster(name, source)
 	c.LbPolicy = clusterv3.Cluster_LEAST_REQUEST
@@ -72,7 +63,7 @@ func TLSCluster(name, secret string, source *corev3.ConfigSource) (*clusterv3.Cl
 		MaxRequests:    wrapUint32(4096),
 	}}}
 	c.Metadata = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"com.example.labels": labels}}
-	return c, nil
+	return c
 }
 
 // FakeSecret is a certificate with a private key, neither of which is one: the

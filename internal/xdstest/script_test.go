@@ -27,7 +27,7 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = PlayClient(t.Context(), s.Addr(), SotWStream,
+	err = PlayClient(limited(t), s.Addr(), SotWStream,
 		Part{ask(cds, ""), ask(lds, ""), Hear(cds, "2"), Hear(lds, "1"), ask(cds, "2"), Alone()},
 		Part{ask(cds, ""), Hear(cds, "1"), Pause(1), End(codes.OK, "")},
 	)
@@ -51,7 +51,7 @@ func TestScriptBreaksOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := Say(&discovery.DeltaDiscoveryRequest{TypeUrl: cds})
-	if err := PlayClient(t.Context(), s.Addr(), DeltaStream, Part{ask, Hear(cds, "1"), End(codes.OK, "")}); err != nil {
+	if err := PlayClient(limited(t), s.Addr(), DeltaStream, Part{ask, Hear(cds, "1"), End(codes.OK, "")}); err != nil {
 		t.Error(err)
 	}
 	err = s.Stop()

@@ -73,57 +73,46 @@ func (c *SotWClient) stream(ctx context.Context, conn *grpc.ClientConn) error {
 	}
 	for _, typeURL := range c.order {
 		c.subs[typeURL].nonce = ""
-		if err := c.send(s, typeURL, nil); err != nil {
-			return err
-		}
+		c.send(s, typeURL, nil)
 	}
 	for {
 		resp, err := s.Recv()
 		if err != nil {
 			return err
 		}
-		if err := c.answer(s, resp); err != nil {
-			return err
-		}
+		c.answer(s, resp)
 	}
 }
 
-func (c *SotWClient) answer(s sotwStream, resp *discovery.DiscoveryResponse) error {
+func (c *SotWClient) answer(s sotwStream, resp *discovery.DiscoveryResponse) {
 	typeURL := resp.GetTypeUrl()
 	sub := c.subs[typeURL]
 	if sub == nil {
-		return nil // never asked for: Envoy drops it silently
+		return // never asked for: Envoy drops it silently
 	}
 	sub.nonce = resp.GetNonce()
 	good, refusal := accept(typeURL, resp.GetResources())
 	if refusal != nil {
-		if err := c.send(s, typeURL, refusal); err != nil {
-			return err
-		}
+		c.send(s, typeURL, refusal)
 		c.state.update(func(st *SotWState) { st.Rejected[typeURL]++ })
-		return nil
+		return
 	}
 
 	sub.version = resp.GetVersionInfo()
-	if err := c.follow(s, typeURL, good); err != nil {
-		return err
-	}
-	if err := c.send(s, typeURL, nil); err != nil {
-		return err
-	}
+	c.follow(s, typeURL, good)
+	c.send(s, typeURL, nil)
 	c.state.update(func(st *SotWState) {
 		st.Accepted[typeURL] = sub.version
 		st.Fresh[typeURL] = true
 	})
 	if typeURL == resource.EndpointType && c.subs[resource.ListenerType] == nil {
 		c.subscription(resource.ListenerType)
-		return c.send(s, resource.ListenerType, nil)
+		c.send(s, resource.ListenerType, nil)
 	}
-	return nil
 }
 
 // follow asks for what the accepted resources refer to, where that changed.
-func (c *SotWClient) follow(s sotwStream, typeURL string, good map[string]proto.Message) error {
+func (c *SotWClient) follow(s sotwStream, typeURL string, good map[string]proto.Message) {
 	var next []string
 	switch typeURL {
 	case resource.ClusterType:
@@ -143,12 +132,9 @@ func (c *SotWClient) follow(s sotwStream, typeURL string, good map[string]proto.
 		}
 		if sub := c.subscription(t); !slices.Equal(sub.names, names) {
 			sub.names = names
-			if err := c.send(s, t, nil); err != nil {
-				return err
-			}
+			c.send(s, t, nil)
 		}
 	}
-	return nil
 }
 
 func (c *SotWClient) subscription(typeURL string) *sotwSubscription {
@@ -161,7 +147,7 @@ func (c *SotWClient) subscription(typeURL string) *sotwSubscription {
 	return sub
 }
 
-func (c *SotWClient) send(s sotwStream, typeURL string, refusal error) error {
+func (c *SotWClient) send(s sotwStream, typeURL string, refusal error) {
 	sub := c.subs[typeURL]
 	req := &discovery.DiscoveryRequest{
 		VersionInfo:   sub.version,
@@ -173,5 +159,5 @@ func (c *SotWClient) send(s sotwStream, typeURL string, refusal error) error {
 	if refusal != nil {
 		req.ErrorDetail = &rpcstatus.Status{Code: int32(codes.Internal), Message: refusal.Error()}
 	}
-	return s.Send(req)
+	_ = s.Send(req) // why a stream takes nothing more its end says
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,7 +75,7 @@ func (s *Story) Close() {
 // called again when it has returned.
 func (s *Story) Play(ctx context.Context, proxy string, log func(step string)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &round{story: s, log: log, proxy: proxy}
+	r := &round{ctx: ctx, story: s, log: log, proxy: proxy}
 	r.envoy = NewSotWClient(ClientOptions{Dial: proxy, Node: &corev3.Node{
 		Id: envoyNode, Cluster: "demo", UserAgentName: "scripted Envoy",
 		Locality: &corev3.Locality{Region: "here", Zone: "a"},
@@ -83,11 +85,9 @@ func (s *Story) Play(ctx context.Context, proxy string, log func(step string)) e
 	}})
 	defer r.clients.Wait()
 	defer cancel()
-	for _, scene := range []func(context.Context) error{
-		r.startUp, r.callService, r.update, r.reject, r.fix, r.deltas, r.rotate, r.restart,
-	} {
-		if err := scene(ctx); err != nil {
-			return err
+	for _, scene := range []func(){r.startUp, r.callService, r.update, r.reject, r.fix, r.deltas, r.rotate, r.restart} {
+		if scene(); r.err != nil {
+			return r.err
 		}
 	}
 	log("the round is over: the clients leave")
@@ -96,6 +96,8 @@ func (s *Story) Play(ctx context.Context, proxy string, log func(step string)) e
 
 // round is one performance.
 type round struct {
+	ctx     context.Context
+	err     error // what went wrong first
 	story   *Story
 	log     func(string)
 	proxy   string
@@ -112,17 +114,9 @@ type world struct {
 }
 
 func (r *round) setEnvoy(ctx context.Context, w world) error {
-	payments, err := TLSCluster("payments", "payments-cert", ADS())
-	if err != nil {
-		return err
-	}
-	listener, err := Listener("ingress", "127.0.0.1:10000", "ingress-routes", ADS())
-	if err != nil {
-		return err
-	}
 	out := World{
-		Clusters:  []*clusterv3.Cluster{Cluster("web", ADS()), payments},
-		Listeners: []*listenerv3.Listener{listener},
+		Clusters:  []*clusterv3.Cluster{Cluster("web", ADS()), TLSCluster("payments", "payments-cert", ADS())},
+		Listeners: []*listenerv3.Listener{Listener("ingress", "127.0.0.1:10000", "ingress-routes", ADS())},
 		Routes:    []*routev3.RouteConfiguration{DirectRoute("ingress-routes", w.body)},
 		Secrets:   []*tlsv3.Secret{FakeSecret("payments-cert", w.rotation)},
 	}
@@ -130,82 +124,60 @@ func (r *round) setEnvoy(ctx context.Context, w world) error {
 		out.Clusters = append(out.Clusters, w.extra)
 	}
 	for _, c := range out.Clusters {
-		e, err := Endpoints(c.GetName(), r.story.backends[0].Addr())
-		if err != nil {
-			return err
-		}
-		out.Endpoints = append(out.Endpoints, e)
+		out.Endpoints = append(out.Endpoints, Endpoints(c.GetName(), r.story.backends[0].Addr()))
 	}
 	return r.story.control.Set(ctx, envoyNode, out)
 }
 
-func (r *round) setDelta(ctx context.Context, backend int, clusters ...string) error {
+func (r *round) setDelta(backend int, clusters ...string) {
 	var out World
 	for _, name := range clusters {
-		e, err := Endpoints(name, r.story.backends[backend].Addr())
-		if err != nil {
-			return err
-		}
 		out.Clusters = append(out.Clusters, Cluster(name, ADS()))
-		out.Endpoints = append(out.Endpoints, e)
+		out.Endpoints = append(out.Endpoints, Endpoints(name, r.story.backends[backend].Addr()))
 	}
-	return r.story.control.Set(ctx, deltaNode, out)
+	r.try("a world", func(ctx context.Context) error { return r.story.control.Set(ctx, deltaNode, out) })
 }
 
-func (r *round) setGRPC(ctx context.Context, backend int) error {
-	l, err := APIListener(greeter, "greeter-routes")
-	if err != nil {
-		return err
-	}
-	e, err := Endpoints("greeter", r.story.backends[backend].Addr())
-	if err != nil {
-		return err
-	}
-	return r.story.control.Set(ctx, grpcNode, World{
+func (r *round) setGRPC(backend int) {
+	out := World{
 		Clusters:  []*clusterv3.Cluster{Cluster("greeter", Self())},
-		Endpoints: []*endpointv3.ClusterLoadAssignment{e},
-		Listeners: []*listenerv3.Listener{l},
+		Endpoints: []*endpointv3.ClusterLoadAssignment{Endpoints("greeter", r.story.backends[backend].Addr())},
+		Listeners: []*listenerv3.Listener{APIListener(greeter, "greeter-routes")},
 		Routes:    []*routev3.RouteConfiguration{ClusterRoute("greeter-routes", "greeter")},
-	})
+	}
+	r.try("a world", func(ctx context.Context) error { return r.story.control.Set(ctx, grpcNode, out) })
 }
 
-// step runs f with the limit that every step has.
-func step(ctx context.Context, what string, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, stepLimit)
+// try does what comes next, with the limit that everything has, unless something went wrong before.
+func (r *round) try(what string, f func(context.Context) error) {
+	if r.err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, stepLimit)
 	defer cancel()
 	err := f(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("demo: %s: nothing for %s", what, stepLimit)
+		err = fmt.Errorf("nothing for %s", stepLimit)
 	}
 	if err != nil {
-		return fmt.Errorf("demo: %s: %w", what, err)
+		r.err = fmt.Errorf("demo: %s: %w", what, err)
 	}
-	return nil
 }
 
 // accepted waits until the Envoy-like client has accepted a version above the
 // one it had of each type.
-func (r *round) accepted(ctx context.Context, what string, change func() error, types ...string) error {
-	before := map[string]string{}
-	if err := r.envoy.Wait(ctx, func(st SotWState) bool {
-		for _, t := range types {
-			before[t] = st.Accepted[t]
-		}
-		return true
-	}); err != nil {
-		return err
-	}
-	if err := change(); err != nil {
-		return fmt.Errorf("demo: %s: %w", what, err)
-	}
-	return step(ctx, what, func(ctx context.Context) error {
-		return r.envoy.Wait(ctx, func(st SotWState) bool {
-			for _, t := range types {
-				if st.Accepted[t] == before[t] {
-					return false
-				}
-			}
+func (r *round) accepted(what string, change func(context.Context) error, types ...string) {
+	r.try(what, func(ctx context.Context) error {
+		before := map[string]string{}
+		_ = r.envoy.Wait(ctx, func(st SotWState) bool {
+			maps.Copy(before, st.Accepted)
 			return true
+		})
+		if err := change(ctx); err != nil {
+			return err
+		}
+		return r.envoy.Wait(ctx, func(st SotWState) bool {
+			return !slices.ContainsFunc(types, func(t string) bool { return st.Accepted[t] == before[t] })
 		})
 	})
 }
