@@ -69,7 +69,7 @@ var allowed = map[string][]string{
 	"replay/server":            {"session", "internal/xds", "decode", "replay", "replay/fault"},
 	"replay/client":            {"session", "internal/xds", "decode", "replay", "replay/fault"},
 	"replay/bisect":            {"session", "internal/xds", "internal/engine", "recorder", "decode", "replay"},
-	"replay/replaytest":        {"session", "internal/engine", "recorder", "check", "decode", "replay", "replay/server", "replay/client", "replay/fault"}, // for tests
+	"replay/replaytest":        {"session", "internal/wire", "internal/golden", "internal/engine", "recorder", "check", "decode", "replay", "replay/server", "replay/client", "replay/fault"}, // for tests
 	"replay/fault":             {"session", "internal/nearest", "internal/engine"},
 	"replay/shadow":            {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode", "replay"},
 	"tui/key":                  {},

@@ -30,3 +30,6 @@ func TestAgainstItself(t *testing.T) {
 		})
 	}
 }
+
+// What both sides say to each other, and of each other, of recordings that are the same and that are not.
+func TestPairs(t *testing.T) { replaytest.Pairs(t, "testdata/pairs") }

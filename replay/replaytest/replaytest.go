@@ -3,12 +3,16 @@
 package replaytest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
@@ -77,35 +81,42 @@ func Against(t testing.TB, file string, o replay.Options) (server, client *repla
 	return Facing(t, PlanOf(t, file), PlanOf(t, file), o)
 }
 
-// Facing plays the server of one recording to the clients of another.
+// Facing plays the server of one recording to the clients of another, in a time of its own: nobody waits for what
+// they wait for.
 func Facing(t testing.TB, sp, cp *replay.Plan, o replay.Options) (byServer, byClient *replay.Report) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if o.Idle == 0 {
-		o.Idle = 5 * time.Second
-	}
+	o.Idle = cmp.Or(o.Idle, 5*time.Second)
 	so, co := o, o
 	so.Say = func(s string) { t.Log("server:", s) }
 	co.Say = func(s string) { t.Log("client:", s) }
-	done := make(chan *replay.Report)
+	synctest.Test(t.(*testing.T), func(t *testing.T) {
+		byServer, byClient = face(t, sp, cp, so, co, func(c net.Conn) net.Conn { return c })
+	})
+	return byServer, byClient
+}
+
+// face lets two players meet within a bubble. What clients hear and say passes through listen.
+func face(t *testing.T, sp, cp *replay.Plan, so, co replay.Options, listen func(net.Conn) net.Conn) (byServer, byClient *replay.Report) {
+	l := bufconn.Listen(1 << 20)
+	served := make(chan *replay.Report)
 	go func() {
 		r, err := server.Serve(t.Context(), l, sp, so)
 		if err != nil {
 			t.Error(err)
 		}
-		done <- r
+		served <- r
 	}()
-	byClient, err = client.Play(t.Context(), func(ctx context.Context) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "tcp", l.Addr().String())
+	byClient, err := client.Play(t.Context(), func(ctx context.Context) (net.Conn, error) {
+		c, err := l.DialContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return listen(c), nil
 	}, cp, co)
 	if err != nil && !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
-	return <-done, byClient
+	return <-served, byClient
 }
 
 // Faults are done to all that they can be done to of a script: by a played server, or by
