@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc/test/bufconn"
-
 	"github.com/xdsproxy/xdsproxy/check/script"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -97,7 +95,7 @@ func Facing(t testing.TB, sp, cp *replay.Plan, o replay.Options) (byServer, byCl
 
 // face lets two players meet within a bubble. What clients hear and say passes through listen.
 func face(t *testing.T, sp, cp *replay.Plan, so, co replay.Options, listen func(net.Conn) net.Conn) (byServer, byClient *replay.Report) {
-	l := bufconn.Listen(1 << 20)
+	l := Listen()
 	served := make(chan *replay.Report)
 	go func() {
 		r, err := server.Serve(t.Context(), l, sp, so)

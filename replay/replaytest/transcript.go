@@ -111,7 +111,7 @@ func (h *heard) listen(c net.Conn) net.Conn {
 // text is what was said, stream by stream: which of two comes first, that are opened at one time, says nothing.
 func (h *heard) text(t *testing.T) string {
 	var all []string
-	numbers := regexp.MustCompile(`(?m)@\d+ |^# Began.*\n| \d+ ua=.*$|^(@\d+ |t=\S+ )*-- (cut|client-end|client-half-close|server-end code=(0|14)\b).*\n`)
+	numbers := regexp.MustCompile(`(?m)^(@\d+ |t=\S+ )*-- (cut|client-end|client-half-close|server-end code=(0|14)\b).*\n|@\d+ |^# Began.*\n| \d+ ua=.*$`)
 	for _, entries := range h.streams {
 		var b bytes.Buffer
 		if _, err := script.Write(&b, slices.Values(entries)); err != nil {
@@ -124,20 +124,24 @@ func (h *heard) text(t *testing.T) string {
 	return strings.Join(all, "") + strings.Join(h.said, "\n") + "\n"
 }
 
-// tapped is a client's end of a connection that is listened to.
+// tapped is a client's end of a connection that is listened to. What the client says takes a moment to arrive, so that
+// it is no chance what comes first.
 type tapped struct {
 	net.Conn
 	tap *wire.Tap
 }
 
+func now() time.Time { return time.Now().Round(10 * time.Millisecond) }
+
 func (c *tapped) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.tap.Feed(session.Server, time.Now(), p[:n])
+	c.tap.Feed(session.Server, now(), p[:n])
 	return n, err
 }
 
 func (c *tapped) Write(p []byte) (int, error) {
-	c.tap.Feed(session.Client, time.Now(), p)
+	time.Sleep(time.Microsecond)
+	c.tap.Feed(session.Client, now(), p)
 	return c.Conn.Write(p)
 }
 

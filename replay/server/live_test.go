@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -34,7 +35,7 @@ import (
 // what the script has. It does not wait for what the script does not have.
 type live struct {
 	t       *testing.T
-	addr    string
+	polls   *http.Transport
 	conn    *grpc.ClientConn
 	streams map[session.StreamID]*liveStream
 	left    sync.WaitGroup // polls that get no answer
@@ -50,17 +51,15 @@ type liveStream struct {
 
 // serveTo plays a recording to the client of a script, until the play ends by itself, or else, when the client is
 // through with its script, until this was said.
-func serveTo(t *testing.T, recorded *replay.Plan, script, until string, o replay.Options) *replay.Report {
+func serveTo(t *testing.T, recorded *replay.Plan, script, until string, o replay.Options) (*replay.Report, []string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := replaytest.Listen()
+	begun := time.Now()
 	said := make(chan string, 1000)
 	if o.Idle == 0 {
 		o.Idle = time.Minute
 	}
-	o.Say = func(s string) { said <- s }
+	o.Say = func(s string) { said <- fmt.Sprintf("%-6v %s", time.Since(begun).Round(time.Millisecond), s) }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var report *replay.Report
@@ -72,17 +71,22 @@ func serveTo(t *testing.T, recorded *replay.Plan, script, until string, o replay
 			t.Error(err)
 		}
 	}()
-	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), replay.Bytes(replay.MostResponse))
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }
+	conn, err := grpc.NewClient("passthrough:///xds", grpc.WithContextDialer(dial), grpc.WithTransportCredentials(insecure.NewCredentials()), replay.Bytes(replay.MostResponse))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &live{t: t, addr: l.Addr().String(), conn: conn, streams: map[session.StreamID]*liveStream{}}
+	polls := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.DialContext(ctx) }}
+	defer polls.CloseIdleConnections()
+	c := &live{t: t, polls: polls, conn: conn, streams: map[session.StreamID]*liveStream{}}
 	live, stop := context.WithCancel(t.Context())
 	c.play(live, script)
-	late := time.After(30 * time.Second)
+	var heard []string
+	late := time.After(time.Hour)
 	for waits := until != ""; waits; {
 		select {
 		case s := <-said:
+			heard = append(heard, s)
 			waits = !strings.Contains(s, until)
 		case <-late:
 			t.Errorf("%q was never said", until)
@@ -98,7 +102,11 @@ func serveTo(t *testing.T, recorded *replay.Plan, script, until string, o replay
 	if err := conn.Close(); err != nil {
 		t.Error(err)
 	}
-	return report
+	for len(said) > 0 {
+		heard = append(heard, <-said)
+	}
+	slices.Sort(heard)
+	return report, heard
 }
 
 func (c *live) play(ctx context.Context, text string) {
@@ -146,9 +154,10 @@ func (c *live) converse(ctx context.Context, st *liveStream, e *session.Entry) {
 			}
 			out, _ = field.Apply(out)
 		}
-		if err := st.ss.SendMsg(&out); err != nil {
+		if err := st.ss.SendMsg(&out); err != nil && !errors.Is(err, io.EOF) { // EOF: the end says why
 			c.t.Errorf("entry %d cannot be sent: %v", e.Seq, err)
 		}
+		synctest.Wait() // until it was heard
 	case e.Kind == session.KindMessage:
 		var b []byte
 		if err := st.ss.RecvMsg(&b); err != nil {
@@ -190,12 +199,12 @@ func (c *live) poll(ctx context.Context, st *liveStream, e *session.Entry, rest 
 	switch {
 	case e.Kind == session.KindMessage && e.Side == session.Client:
 		ask := func() (*http.Response, error) {
-			q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.addr+st.method.Path, bytes.NewReader(e.Message.Data.Bytes()))
+			q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://xds"+st.method.Path, bytes.NewReader(e.Message.Data.Bytes()))
 			if err != nil {
 				return nil, err
 			}
 			q.Header.Set("Content-Type", "application/json")
-			return http.DefaultTransport.RoundTrip(q)
+			return c.polls.RoundTrip(q)
 		}
 		if !slices.ContainsFunc(rest, func(o session.Entry) bool {
 			return o.Stream == e.Stream && o.Kind == session.KindHeader && o.Side == session.Server
@@ -270,16 +279,24 @@ func theyAreTold(t *testing.T, file string, cases []liveCase) {
 					if o.Pace, err = replay.ParsePace(c.pace); err != nil {
 						t.Fatal(err)
 					}
-					step := make(chan struct{})
-					close(step) // somebody leans on Enter
-					o.Step = step
 				}
-				reports[i] = c.name + ": " + told(serveTo(t, replaytest.PlanOfScript(t, c.recorded), c.live, c.until, o))
+				synctest.Test(t, func(t *testing.T) {
+					if c.pace != "" {
+						step := make(chan struct{})
+						close(step) // somebody leans on Enter
+						o.Step = step
+					}
+					report, said := serveTo(t, replaytest.PlanOfScript(t, c.recorded), c.live, c.until, o)
+					reports[i] = c.name + ": " + told(report) + strings.Join(said, "\n") + "\n"
+				})
 			})
 		}
 	})
 	golden.Is(t, filepath.Join("testdata", file), strings.Join(reports, "\n"))
 }
+
+// What both sides say to each other, and of each other, of recordings that are the same and that are not.
+func TestPairs(t *testing.T) { replaytest.Pairs(t, "../client/testdata/pairs") }
 
 // What a live client does otherwise is told in these words, and what it does the same is counted.
 func TestLiveClients(t *testing.T) {

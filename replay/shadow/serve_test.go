@@ -60,7 +60,9 @@ type liveGuest struct {
 
 func visit(t *testing.T, conn *grpc.ClientConn, path string) *liveGuest {
 	t.Helper()
-	ss, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, path)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // of the bubble: nothing takes that long
+	t.Cleanup(cancel)
+	ss, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
