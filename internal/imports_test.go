@@ -147,7 +147,7 @@ var decodeRooms = map[string][]string{
 var thirdParty = map[string][]string{
 	"github.com/envoyproxy/":           {"decode", "internal/csds", "internal/xdstest"},
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
-	"google.golang.org/grpc":           {"internal/held", "replay", "replay/server", "replay/client", "replay/bisect", "replay/shadow", "internal/serve", "internal/csds", "internal/xdstest", "cmd/xdsproxy"},
+	"google.golang.org/grpc":           {"internal/held", "replay", "replay/server", "replay/client", "replay/bisect", "replay/shadow", "replay/replaytest", "internal/serve", "internal/csds", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
 	"github.com/bufbuild/protocompile": {"internal/protofile"},
 	"google.golang.org/protobuf":       {"internal/protofile", "internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym", "internal/held", "internal/csds"},
