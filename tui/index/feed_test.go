@@ -367,3 +367,48 @@ func TestRowBounds(t *testing.T) {
 		t.Error("there is a row of an entry that has not come")
 	}
 }
+
+// What is remembered of names, of notes that silence rules, of proofs, and of responses
+// that are searched has a bound each.
+func TestBoundsOfWhatIsRemembered(t *testing.T) {
+	var m met
+	m.add("CDS", "")
+	m.add("CDS", strings.Repeat("x", maxText+1))
+	if len(m.list) != 0 {
+		t.Errorf("%d names", len(m.list))
+	}
+	m.add("CDS", strings.Repeat("x", maxText))
+	for i := range maxNames {
+		m.add("CDS", fmt.Sprint(i))
+		m.add("EDS", fmt.Sprint(i)) // a name is remembered once
+	}
+	if len(m.list) != maxNames || len(m.seen) != maxNames {
+		t.Errorf("%d names", len(m.list))
+	}
+	x := New()
+	for i := range maxSilences + 1 {
+		x.silence(&session.Entry{Kind: session.KindNote, Note: &session.Note{Code: session.NoteSilenced, Text: fmt.Sprint(i)}})
+		x.silence(&session.Entry{Kind: session.KindNote, Note: &session.Note{Code: session.NoteMark}})
+		x.silence(&session.Entry{Kind: session.KindGap})
+	}
+	if all := x.Silences(); len(all) != maxSilences || all[maxSilences-1].Rule != fmt.Sprint(maxSilences-1) {
+		t.Errorf("%d silences", len(all))
+	}
+	x, _, _, _ = toldOf(t, "aggregated")
+	client := ""
+	for i := range x.Len() {
+		if r, _ := x.Row(i); r.What.Response() && x.Words(&r).Type == "CDS" {
+			client = x.Client(&r)
+			break
+		}
+	}
+	all := x.responses(client, "CDS", 100)
+	for most := range len(all) + 2 {
+		if got := x.responses(client, "CDS", most); !slices.Equal(got, all[:min(most, len(all))]) {
+			t.Errorf("at most %d of %v: %v", most, all, got)
+		}
+	}
+	if len(all) < 2 {
+		t.Errorf("%q was sent %v", client, all)
+	}
+}

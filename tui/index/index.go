@@ -181,13 +181,16 @@ func (x *Index) wordsOf(r *Row) Words {
 	return w
 }
 
-// clientOf is the node id of a row's client, "" if it never named itself. The
-// first entries of a connection belong to the client that is named later.
-func (x *Index) clientOf(r *Row) string {
+// clientOf is the node id of a row's client, "" if it never named itself.
+func (x *Index) clientOf(r *Row) string { return x.words.list[x.clientID(r)] }
+
+// clientID is that client, 0 if it never named itself. The first entries of a
+// connection belong to the client that is named later.
+func (x *Index) clientID(r *Row) uint32 {
 	if r.client != 0 {
-		return x.words.list[r.client]
+		return r.client
 	}
-	return x.words.list[x.places.clientAt(r.place)]
+	return x.places.clientAt(r.place)
 }
 
 // add takes the next entry. It is called by one goroutine.

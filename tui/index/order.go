@@ -89,11 +89,7 @@ func (x *Index) keys(all []ordered, by Column, ranks ranks, rows []uint32, from,
 		r, o := x.row(int(at)), ordered{at: at}
 		switch by {
 		case ByClient:
-			id := r.client
-			if id == 0 {
-				id = x.places.clientAt(r.place)
-			}
-			o.key = ranks.of(id)
+			o.key = ranks.of(x.clientID(r))
 		case ByType:
 			o.key = ranks.of(uint32(r.typ))
 		case ByWhat:

@@ -219,10 +219,7 @@ func (s *counter) of(x *Index, typ uint16) *TypeStats {
 // talk counts for the client. There are as many counts as words, of which the
 // index keeps each anyhow.
 func (s *counter) talk(x *Index, r *Row, size uint64) {
-	c := r.client
-	if c == 0 {
-		c = x.places.clientAt(r.place)
-	}
+	c := x.clientID(r)
 	if int(c) >= len(s.clients) {
 		s.clients = append(s.clients, make([]Talker, int(c)+1-len(s.clients))...)
 	}
@@ -236,10 +233,7 @@ func (s *counter) talk(x *Index, r *Row, size uint64) {
 
 // rank enters one of the biggest messages.
 func (s *counter) rank(x *Index, r *Row) {
-	b := big{*r, r.client}
-	if b.client == 0 {
-		b.client = x.places.clientAt(r.place)
-	}
+	b := big{*r, x.clientID(r)}
 	if len(s.biggest) == maxBiggest {
 		s.biggest = s.biggest[1:]
 	}

@@ -41,13 +41,6 @@ func (x *Index) Version(seq session.Seq, forward bool) session.Seq {
 	return 0
 }
 
-func (x *Index) clientID(r *Row) uint32 {
-	if r.client != 0 {
-		return r.client
-	}
-	return x.places.clientAt(r.place)
-}
-
 // RequestBefore is the request of the same type before an entry, on its stream;
 // 0 if there is none near.
 func (x *Index) RequestBefore(seq session.Seq) session.Seq {
