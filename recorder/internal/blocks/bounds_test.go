@@ -422,3 +422,42 @@ func TestLongestHead(t *testing.T) {
 		}
 	}
 }
+
+// A message is followed along a row while it has the same chunks, whose contents follow each other.
+func TestRunAlongARow(t *testing.T) {
+	chunks := resources(20)
+	ids := make([]int32, 20)
+	for i := range ids {
+		ids[i] = int32(i + 100)
+	}
+	ids[12] = 7 // another content is between
+	other := resources(1)
+	for name, c := range map[string]struct {
+		place     int
+		data      session.Chunks
+		first, n  int
+		then      int  // the place that is next
+		moved     bool // chunks are not where they were
+		remembers int  // of moved ones
+	}{
+		"all up to another content": {0, chunks, 100, 12, 12, false, 0},
+		"that alone":                {12, chunks[12:], 7, 1, 13, false, 0},
+		"up to the end":             {13, append(chunks[13:20:20], other...), 113, 7, 20, false, 0},
+		"up to the message's end":   {13, chunks[13:15], 113, 2, 15, false, 0},
+		"up to what is new":         {13, append(chunks[13:15:15], append(other, chunks[16:]...)...), 113, 2, 15, false, 0},
+		"moved":                     {2, chunks[4:8], 104, 4, 8, true, 6},
+		"moved back":                {6, chunks[4:8], 104, 4, 8, true, 10},
+		"moved too far":             {2, chunks[10:12], none, 0, 2, false, 0},
+		"new":                       {2, other, none, 0, 2, false, 0},
+		"beyond the end":            {20, chunks[19:], 119, 1, 20, true, 21},
+	} {
+		m := match{row: &row{chunks: chunks, ids: ids}, place: c.place, done: c.place}
+		first, n := m.run(c.data)
+		if first != c.first || n != c.n || m.place != c.then || m.done != c.place+c.n || m.moved != c.moved || len(m.ids) != c.remembers {
+			t.Errorf("%s: %d from %d on, then %d is next, %d done, moved %v with %d", name, n, first, m.place, m.done, m.moved, len(m.ids))
+		}
+	}
+	if first, n := (&match{}).run(chunks); first != none || n != 0 {
+		t.Errorf("without a row: %d from %d on", n, first)
+	}
+}
