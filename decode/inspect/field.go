@@ -135,9 +135,7 @@ func (in *Inspector) repeated(f *fieldFacts, b []byte, runs []run, depth int) bo
 			in.path[at].index = -1
 			in.deprecated(f.name, "")
 		}
-		if len(in.entries) > entries {
-			in.sortEntries(in.entries[entries:])
-		}
+		in.sortEntries(in.entries[entries:])
 		if r := f.rule; r != nil && (r.unsure || uint64(count) < r.fewest || uint64(count) > r.most) {
 			in.suspect = true
 		}

@@ -233,9 +233,4 @@ func (in *Inspector) addEntryRules(entry *typeFacts, r *rule) {
 }
 
 // bit is that of a field in a set; fields from the 65th on have none.
-func bit(i int) uint64 {
-	if i < 64 {
-		return 1 << i
-	}
-	return 0
-}
+func bit(i int) uint64 { return 1 << i }
