@@ -44,7 +44,7 @@ func TestCallersThatDoNotRead(t *testing.T) {
 	}
 	defer conn.Close()
 	client := statusv3.NewClientStatusDiscoveryServiceClient(conn)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	fetch := func() error {
 		_, err := client.FetchClientStatus(ctx, &statusv3.ClientStatusRequest{})
