@@ -15,9 +15,6 @@ BENCH    ?=
 
 TOOL := $(GO) tool -modfile=internal/tools/go.mod
 
-# The race detector needs a C compiler; go env says 0 where there is none.
-RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
-
 .DEFAULT_GOAL := help
 .PHONY: help build test test-e2e test-rest test-deploy lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium peers release release-twice release-try vet-os link-os ci full clean
 
@@ -46,6 +43,8 @@ KEYS    = ^Test(EveryKeyActsOrSaysWhyNot|PrivacyHidesNames|NothingUnprintable|Vi
 # make lint vets. Two hundred binaries are linked: without what debuggers read, each is
 # in two thirds of the time.
 TEST    = $(GO) test -vet=off -ldflags=-w
+# The race detector needs a C compiler; go env says 0 where there is none.
+RACE    = $(if $(filter 1,$(shell CGO_ENABLED= $(GO) env CGO_ENABLED)),CGO_ENABLED=1 $(TEST) -race,$(TEST))
 
 test: peers ## all tests, with the race detector where goroutines meet, against real xDS clients
 	@$(MAKE) --no-print-directory -k -j2 test-e2e test-rest
@@ -56,10 +55,10 @@ test-e2e:
 
 test-rest:
 	@bad=0; \
-	$(TEST) $(RACE) -timeout 20m -skip '$(KEYS)' $(RACY) || bad=1; \
+	$(RACE) -timeout 20m -skip '$(KEYS)' $(RACY) || bad=1; \
 	$(TEST) -timeout 20m -run '$(KEYS)' ./tui || bad=1; \
-	$(TEST) $(RACE) -timeout 20m -run 'Live|ReadingAlong' ./check ./internal/agree || bad=1; \
-	$(TEST) $(RACE) -timeout 20m -run '$(RACING)' ./cmd/xdsproxy || bad=1; \
+	$(RACE) -timeout 20m -run 'Live|ReadingAlong' ./check ./internal/agree || bad=1; \
+	$(RACE) -timeout 20m -run '$(RACING)' ./cmd/xdsproxy || bad=1; \
 	$(TEST) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACY) $(E2E))") || bad=1; \
 	exit $$bad
 

@@ -74,12 +74,14 @@ var build = sync.OnceValues(func() (dir string, err error) {
 	dir = built
 	for _, name := range []string{"kubectl-xds", "xdsproxy"} {
 		if err == nil {
-			args := []string{"build", "-o", filepath.Join(dir, name), "../" + name}
+			cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), "../"+name)
 			if name == "kubectl-xds" && raced() {
-				args = slices.Insert(args, 1, "-race")
+				cmd.Args = slices.Insert(cmd.Args, 2, "-race")
+			} else {
+				cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 			}
 			var out []byte
-			if out, err = exec.Command("go", args...).CombinedOutput(); err != nil {
+			if out, err = cmd.CombinedOutput(); err != nil {
 				err = fmt.Errorf("go build %s: %w\n%s", name, err, out)
 			}
 		}
