@@ -130,7 +130,7 @@ func (r *release) build(ctx context.Context, p platform) error {
 		return err
 	}
 	for _, program := range []string{proxy, plugin} {
-		if err := r.built(r.binary(p, program)); err != nil {
+		if err := r.built(ctx, r.binary(p, program)); err != nil {
 			return fmt.Errorf("%s for %s: %w", program, p, err)
 		}
 	}
@@ -138,7 +138,7 @@ func (r *release) build(ctx context.Context, p platform) error {
 }
 
 // built is an error if a program is not of this release, or tells of this machine.
-func (r *release) built(path string) error {
+func (r *release) built(ctx context.Context, path string) error {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		return err
@@ -156,7 +156,11 @@ func (r *release) built(path string) error {
 	if bytes.Contains(body, []byte("(*Cluster).ValidateAll")) {
 		return errors.New("it has the generated code of all constraints, 14 MB: what asks for Validate by an interface")
 	}
-	for _, place := range []string{r.work, runtime.GOROOT()} {
+	goroot, err := command(ctx, r.work, nil, "go", "env", "GOROOT")
+	if err != nil {
+		return err
+	}
+	for _, place := range []string{r.work, strings.TrimSpace(goroot)} {
 		if bytes.Contains(body, []byte(place+"/")) {
 			return fmt.Errorf("it has a path of this machine in it: %s", place)
 		}
