@@ -53,7 +53,7 @@ func TestMessagesSayWhatLinesSay(t *testing.T) {
 	for _, file := range fixtures(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			s, lines := openScript(t, file)
-			if s.Len() == 0 {
+			if len(s.events) == 0 {
 				t.Fatal("no entries")
 			}
 			methods := map[session.StreamID]xds.Method{}

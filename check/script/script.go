@@ -95,9 +95,6 @@ func (s *Script) Entries() iter.Seq[session.Entry] {
 	}
 }
 
-// Len is how many entries there are.
-func (s *Script) Len() int { return len(s.events) }
-
 // Line is the number of the line that an entry comes from, or 0 if there is no
 // such entry.
 func (s *Script) Line(seq session.Seq) int {
