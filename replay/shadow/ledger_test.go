@@ -95,7 +95,7 @@ func (r *trial) story(planes map[string]*plane, text string) string {
 		}
 		for _, name := range slices.Sorted(maps.Keys(planes)) {
 			for len(planes[name].heard) > 0 {
-				all = append(all, "    "+name+" is asked "+asText(<-planes[name].heard)+"\n")
+				all = append(all, "    "+name+" is asked "+asText(<-planes[name].heard, strings.Contains(text, "live D>"))+"\n")
 			}
 		}
 		slices.Sort(all)
@@ -152,9 +152,17 @@ func (r *trial) story(planes map[string]*plane, text string) string {
 }
 
 // asText is a request in a line.
-func asText(b []byte) string {
-	m := decode.Peek(xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"), session.Client, "", b)
+func asText(b []byte, delta bool) string {
+	method := "StreamAggregatedResources"
+	if delta {
+		method = "DeltaAggregatedResources"
+	}
+	m := decode.Peek(xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/"+method), session.Client, "", b)
 	got := fmt.Sprintf("%s v%s n%s %q", xds.ShortType(m.TypeURL), m.Version, m.Nonce, m.Names)
+	if delta {
+		slices.Sort(m.Subscribe)
+		got = fmt.Sprintf("%s n%s +%q -%q", xds.ShortType(m.TypeURL), m.Nonce, m.Subscribe, m.Unsubscribe)
+	}
 	if m.Node != nil {
 		got += " by " + m.Node.ID
 	}

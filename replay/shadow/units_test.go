@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,5 +156,32 @@ func TestLag(t *testing.T) {
 	at(8*time.Second, 8*time.Second)
 	if d := cmp.Diff([]string{"behind: the shadow reads 2s behind the recording", "caught-up: the shadow has caught up with the recording"}, told); d != "" {
 		t.Error(d)
+	}
+}
+
+// The present begins with the entry that is the last one of it, with one that is newer than the reading, or when there
+// is nothing more for a moment.
+func TestPresent(t *testing.T) {
+	for _, c := range []struct {
+		present, newer session.Seq
+		want           time.Duration
+	}{{3, 0, 200 * time.Millisecond}, {0, 2, 100 * time.Millisecond}, {0, 0, 700 * time.Millisecond}, {9, 0, 700 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlane(t, nil)
+			r := startWith(t, runs(Options{Target: p.target("B"), Idle: time.Minute, Present: c.present}))
+			began := time.Now()
+			for seq := session.Seq(1); seq <= 5; seq++ {
+				e := session.Entry{Seq: seq, Kind: session.KindConnect, Conn: session.ConnID(seq), Side: session.Client, Peer: &session.Peer{}, Time: began.Add(-time.Hour)}
+				if seq == c.newer {
+					e.Time = time.Now()
+				}
+				r.entries <- e
+				time.Sleep(100 * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+			if at := r.events[0].Time.Sub(began); at != c.want {
+				t.Errorf("present at %d, new is %d: it begins after %v, not %v", c.present, c.newer, at, c.want)
+			}
+		})
 	}
 }
