@@ -97,7 +97,7 @@ func (r *role) converse(ctx context.Context, stream grpc.ClientStream) {
 		case end := <-ended:
 			gone = &end
 			r.code = int32(end.code)
-			if r.first < len(r.Steps) && r.unsaid() && !r.End.ByServer() {
+			if r.unsaid() && !r.End.ByServer() {
 				r.broken = fmt.Sprintf("the server ended the stream: %s", end.code)
 				if end.text != "" {
 					r.broken += ": " + replay.Bounded(end.text)
