@@ -42,6 +42,7 @@ func Transcript(t *testing.T, sp, cp string, o replay.Options, so, co func(*repl
 			co(&forClient)
 		}
 		byServer, byClient := face(t, PlanOfScript(t, sp), PlanOfScript(t, cp), forServer, forClient, h.listen)
+		time.Sleep(time.Second) // for those that still read
 		out = h.text(t) + report("server", byServer, begun) + report("client", byClient, begun)
 	})
 	return out
@@ -124,8 +125,8 @@ func (h *heard) text(t *testing.T) string {
 	return strings.Join(all, "") + strings.Join(h.said, "\n") + "\n"
 }
 
-// tapped is a client's end of a connection that is listened to. What the client says takes a moment to arrive, so that
-// it is no chance what comes first.
+// tapped is a client's end of a connection that is listened to. What the server says takes a moment to arrive, so
+// that it is no chance what comes first.
 type tapped struct {
 	net.Conn
 	tap *wire.Tap
@@ -135,12 +136,12 @@ func now() time.Time { return time.Now().Round(10 * time.Millisecond) }
 
 func (c *tapped) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	time.Sleep(time.Microsecond) // here and not in Write, in which a transport may hold a lock
 	c.tap.Feed(session.Server, now(), p[:n])
 	return n, err
 }
 
 func (c *tapped) Write(p []byte) (int, error) {
-	time.Sleep(time.Microsecond)
 	c.tap.Feed(session.Client, now(), p)
 	return c.Conn.Write(p)
 }
