@@ -118,15 +118,39 @@ func (h *heard) text(t *testing.T) string {
 		if _, err := script.Write(&b, slices.Values(entries)); err != nil {
 			t.Error(err)
 		}
-		all = append(all, numbers.ReplaceAllString(b.String(), ""))
+		all = append(all, bySide(numbers.ReplaceAllString(b.String(), "")))
 	}
 	slices.Sort(all)
 	slices.Sort(h.said)
 	return strings.Join(all, "") + strings.Join(h.said, "\n") + "\n"
 }
 
-// tapped is a client's end of a connection that is listened to. What the server says takes a moment to arrive, so
-// that it is no chance what comes first.
+// bySide has what the client says at one time before what the server says then: which of two messages that cross comes
+// first is chance.
+func bySide(text string) string {
+	var out, when, client, server string
+	flush := func() {
+		out += when + client + server
+		when, client, server = "", "", ""
+	}
+	for l := range strings.Lines(text) {
+		if strings.HasPrefix(l, "t=") || strings.HasPrefix(l, "--") {
+			flush()
+		}
+		if t, rest, _ := strings.Cut(l, " "); strings.HasPrefix(t, "t=") {
+			when, l = t+" ", rest
+		}
+		if strings.HasPrefix(l, "S<") || strings.HasPrefix(l, "d<") {
+			server += l
+		} else {
+			client += l
+		}
+	}
+	flush()
+	return out
+}
+
+// tapped is a client's end of a connection that is listened to. It never sleeps: whoever reads or closes may hold a lock.
 type tapped struct {
 	net.Conn
 	tap *wire.Tap
@@ -136,7 +160,6 @@ func now() time.Time { return time.Now().Round(10 * time.Millisecond) }
 
 func (c *tapped) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	time.Sleep(time.Microsecond) // here and not in Write, in which a transport may hold a lock
 	c.tap.Feed(session.Server, now(), p[:n])
 	return n, err
 }
