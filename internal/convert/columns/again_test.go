@@ -67,8 +67,13 @@ func record(t testing.TB, path, text string, max int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n := 0
 	for e := range s.Entries() {
 		log.Append(e)
+		// What waits together is written together, into one segment.
+		for n++; max > 0 && n%100 == 0 && log.Stats().Queued > 0; {
+			time.Sleep(time.Millisecond)
+		}
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
