@@ -74,7 +74,7 @@ func play(text string) ([]session.Entry, error) {
 		}
 		lost[i+1] = in
 	}
-	all := make([]session.Entry, 0, len(slices.Collect(s.Entries())))
+	var all []session.Entry
 	for e := range s.Entries() {
 		// How a connection and a stream began is known.
 		if begins := e.Kind == session.KindConnect || e.Kind == session.KindOpen; !lost[s.Line(e.Seq)] || begins {
