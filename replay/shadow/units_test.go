@@ -179,6 +179,7 @@ func TestPresent(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 			time.Sleep(time.Second)
+			synctest.Wait()
 			if at := r.events[0].Time.Sub(began); at != c.want {
 				t.Errorf("present at %d, new is %d: it begins after %v, not %v", c.present, c.newer, at, c.want)
 			}
