@@ -73,7 +73,7 @@ func TestFeedEnds(t *testing.T) {
 	}{
 		"at its end":     {rows: len(all) - 1, aside: 1},
 		"it is damaged":  {broken: broken{at: 3, why: errors.New("bad block")}, rows: 2, err: "bad block"},
-		"it has a fault": {broken: broken{at: 3, panics: true}, rows: 2, err: "reading failed (runtime.errorString) at tui/index.(*broken).Next"},
+		"it has a fault": {broken: broken{at: 3, panics: true}, rows: 2, err: "reading failed (runtime.errorString) at tui/index"},
 		"it is stopped":  {broken: broken{at: 1, why: context.Canceled}, cancel: true},
 	} {
 		t.Run(name, func(t *testing.T) {
