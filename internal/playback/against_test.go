@@ -109,7 +109,8 @@ func TestAgainstEachOther(t *testing.T) {
 		{name: "recorded", of: "envoy-sotw-nack", with: "envoy-sotw-nack", change: func(s, _ *played) { s.Write = "again" }},
 		{name: "json", of: "grpc-go-nack", with: "grpc-go-nack", change: func(s, c *played) { s.Output, c.Output = "json", "json" }},
 		{name: "fault", of: "envoy-sotw-nack", with: "envoy-sotw-nack", change: func(s, _ *played) {
-			s.Faults, s.IdleGiven = []string{"drop:type:cds#1"}, true
+			// The one that waits longer hears of the other's end.
+			s.Faults, s.IdleGiven, s.Idle, s.Options.Idle = []string{"drop:type:cds#1"}, true, 9*time.Second, 9*time.Second
 		}},
 		{name: "another", of: "grpc-go", with: "grpc-go-nack", change: func(s, _ *played) { s.Quiet = true }},
 	} {
