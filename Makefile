@@ -32,7 +32,7 @@ build: ## build bin/xdsproxy
 # it is written, in internal/bench/fleetday in the simulation, and in internal/report
 # nowhere in its tests, which make a hundred reports; make full has these under it.
 # The end-to-end tests start programs, and mostly wait for them:
-# they run beside all others, and under the race detector in make full.
+# they run beside all others, eight at a time, and under the race detector in make full.
 E2E     = ./internal/e2e
 RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -vxF -e ./deploy/test -e ./internal/tools/release -e ./cmd/xdsproxy -e ./check -e ./internal/agree -e ./internal/bench/fleetday -e ./internal/report -e $(E2E))
 RACING  = (Scripts|Signal|Hangup|TooManyClients|RunForwards|ClosedPipe|Watch|Unready|TakenAway|LastWords)/^(admin|demo|listeners|replay|run|segments|terminal|viewer|viewertoken|watch|wrap|wraptls)$$
@@ -51,7 +51,7 @@ test: peers ## all tests, with the race detector where goroutines meet, against 
 	@$(MAKE) --no-print-directory test-deploy
 
 test-e2e:
-	@$(TEST) -parallel 4 -timeout 25m $(E2E)
+	@$(TEST) -parallel 8 -timeout 25m $(E2E)
 
 test-rest:
 	@bad=0; \

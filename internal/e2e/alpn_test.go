@@ -14,6 +14,7 @@ import (
 // chosen for the client. Where only one side speaks TLS, the proxy offers and
 // chooses what the other side speaks.
 func TestProtocolsAreMirrored(t *testing.T) {
+	t.Parallel()
 	const h2, h1 = "h2", "http/1.1"
 	both, server, client := legs{client: true, server: true}, legs{server: true}, legs{client: true}
 	for _, c := range []struct {

@@ -195,6 +195,7 @@ func archiveMetrics(t *testing.T, p *proxy) map[string]float64 {
 // has the proxy killed meanwhile: each arrives once, byte for byte. Its variants run
 // beside each other; each has a bucket, a network and an environment of its own.
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	servers := map[bool]*s3test.Server{false: s3test.StartApart(t, false), true: s3test.StartApart(t, true)}
 	for _, c := range []archiveVariant{
 		{name: "plain", kills: 3, segments: 25},

@@ -71,6 +71,7 @@ func startOldPlane(t *testing.T, names ...string) (addr string, tell func(format
 // Public bugs, played anew between an Envoy and a control plane of the version that
 // has them. docs/track-record.md names these tests.
 func TestBugs(t *testing.T) {
+	t.Parallel()
 	for _, bug := range []struct {
 		name, rule string
 		play       func(t *testing.T, tell func(format string, args ...any), has func(cluster string))

@@ -9,6 +9,7 @@ import (
 // the same way: streams with their status, the connection with GOAWAY. In TLS
 // it is the bytes inside that are compared.
 func TestBytesOfSessionsAreEqual(t *testing.T) {
+	t.Parallel()
 	through := func(t *testing.T, l legs, node string, story func(c *controlPlane, addr string)) {
 		t.Parallel()
 		c := startControlPlane(t, node)

@@ -31,6 +31,7 @@ var (
 // sent, what is recorded is what was sent and holds all that arrived, ends are
 // told of whom they came from, and nothing is left over.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	seed := *chaosSeed
 	if seed == 0 {
 		seed = rand.Uint64()

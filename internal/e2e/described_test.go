@@ -43,6 +43,7 @@ var described = []struct{ typ, text string }{
 // Types that are not linked are recorded with their descriptors, and whoever gets
 // the recording reads them without any.
 func TestDescribedTypes(t *testing.T) {
+	t.Parallel()
 	types := privately.New()
 	for _, set := range []string{istioSet, ciliumSet} {
 		if told, err := types.Add(set, contents(t, set)); err != nil || told != nil {

@@ -46,6 +46,7 @@ func echoes(t *testing.T) string {
 // A proxy that may open no more files says so, resets clients that it cannot
 // dial for, lets others wait, and goes on by itself once there is room.
 func TestOutOfDescriptors(t *testing.T) {
+	t.Parallel()
 	upstream := echoes(t)
 	p := startProxy(t, upstream)
 	connect := func() net.Conn {
@@ -159,6 +160,7 @@ func descriptors(t *testing.T, pid int) (numbers []int) {
 // the program: probes are answered and viewers come while other clients wait,
 // and those get in when there is room again.
 func TestDescriptorsAreLeftForProbes(t *testing.T) {
+	t.Parallel()
 	const token = "a-token-that-the-test-made-up"
 	p := startProxyWith(t, echoes(t), setup{
 		args: []string{"--admin", "127.0.0.1:0", "--viewer", "127.0.0.1:0"}, env: []string{"XDSPROXY_VIEWER_TOKEN=" + token},

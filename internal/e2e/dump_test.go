@@ -59,6 +59,7 @@ func plants(t *testing.T) []plant {
 // Of 20 faults of 5 causes, under load, a proxy that records nothing leaves 5
 // dumps, in each of which check finds its fault.
 func TestDumpOn(t *testing.T) {
+	t.Parallel()
 	last := 2 * time.Second
 	if *minutes > 0 {
 		last = time.Duration(*minutes * float64(time.Minute))

@@ -32,6 +32,7 @@ func playFault(t *testing.T, addr string, p plant) {
 // A dump that failed does not count: when its cause comes again, there is one, and
 // then none any more.
 func TestDumpAfterFailure(t *testing.T) {
+	t.Parallel()
 	server, fault := nonceless(t, 10_000)
 	dir := filepath.Join(t.TempDir(), "dumps")
 	p := startProxyWith(t, server.Addr(), setup{args: []string{"--dump-on", "error", "--dump-dir", dir, "--dump-every", "24h"}})
@@ -64,6 +65,7 @@ func TestDumpAfterFailure(t *testing.T) {
 
 // wrap writes dumps, too, of what its command was told.
 func TestDumpOfWrapped(t *testing.T) {
+	t.Parallel()
 	server, fault := nonceless(t, 2)
 	dir := filepath.Join(t.TempDir(), "dumps")
 	bootstrap := filepath.Join(t.TempDir(), "bootstrap.json")
@@ -86,6 +88,7 @@ func TestDumpOfWrapped(t *testing.T) {
 // A proxy that is asked to end while a dump is on its way finishes it; who asks
 // twice does not wait for that. In both cases what is there is whole.
 func TestDumpWhileEnding(t *testing.T) {
+	t.Parallel()
 	for name, signals := range map[string]int{"once": 1, "twice": 2} {
 		t.Run(name, func(t *testing.T) {
 			server, fault := nonceless(t, 1)

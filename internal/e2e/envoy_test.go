@@ -337,6 +337,7 @@ func asked(rs []xdstest.Record) map[string]bool {
 }
 
 func TestEnvoy(t *testing.T) {
+	t.Parallel()
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()

@@ -26,6 +26,7 @@ func only(version string) object {
 
 // Envoy and a control plane that both show certificates and want to see some.
 func TestEnvoySecured(t *testing.T) {
+	t.Parallel()
 	sotw, delta := variants()[0], variants()[1]
 	for _, c := range []struct {
 		name, recipe string

@@ -16,6 +16,7 @@ import (
 // first goes away before it has sent all that was asked for, the second takes over
 // and has another listener of the same name.
 func TestFallback(t *testing.T) {
+	t.Parallel()
 	const service = "shop.example"
 	had, ended := make(chan struct{}), make(chan struct{})
 	listener := func(route string) xdstest.Move {

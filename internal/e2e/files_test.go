@@ -22,6 +22,7 @@ import (
 // Of a file, Envoy makes what package file says: it takes it or not, finds the
 // same clusters in it, and counts what it leaves out.
 func TestFilesAsEnvoyReadsThem(t *testing.T) {
+	t.Parallel()
 	const head = "resources:\n- \"@type\": type.googleapis.com/envoy.config.cluster.v3.Cluster\n  connect_timeout: 1s\n"
 	for name, text := range map[string]string{
 		"plain.yaml":  head + "  name: c1\n",

@@ -23,6 +23,7 @@ import (
 // does with them; and what it takes, it takes for the same as package file does.
 // Each is moved into the place of the last, for one Envoy of each format.
 func TestFixturesAsEnvoyReadsThem(t *testing.T) {
+	t.Parallel()
 	for _, ending := range []string{".json", ".yaml"} {
 		t.Run(ending, func(t *testing.T) {
 			t.Parallel()

@@ -36,6 +36,7 @@ const (
 // loses its own entries. Those of the clients beside it, which are pushed to at
 // a fixed pace, are all recorded, and judged as if there were no flood.
 func TestFloodLosesItsOwn(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

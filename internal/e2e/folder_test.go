@@ -14,6 +14,7 @@ import (
 // What was exported as a folder and imported again leads an Envoy to where the
 // recording leads it, and one value edited in one file to that with the value.
 func TestEditAndPlay(t *testing.T) {
+	t.Parallel()
 	for _, v := range variants()[:3] {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()

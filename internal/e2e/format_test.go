@@ -16,6 +16,7 @@ import (
 // docs/format.md is enough to read a recording: the reader in Python, which has
 // nothing in common with ours, finds the same entries and the same bytes.
 func TestPythonReadsRecordings(t *testing.T) {
+	t.Parallel()
 	module := filepath.Dir(tool(t, "zstandard", "zstandard"))
 	for name, path := range map[string]string{
 		"golden": "../../recorder/testdata/version1.xdsp", "repeating": repeating(t),

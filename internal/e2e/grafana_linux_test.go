@@ -22,6 +22,7 @@ var (
 // Every metric that the dashboard of proxies asks for is one that a running proxy
 // has, with the labels by which it is summed up.
 func TestDashboardOfProxies(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/grafana/proxies.json")
 	if err != nil {
 		t.Fatal(err)

@@ -228,6 +228,7 @@ func grpcStory(t *testing.T, impl implementation, c *controlPlane, bootstrap []b
 }
 
 func TestGRPC(t *testing.T) {
+	t.Parallel()
 	for _, impl := range implementations() {
 		t.Run(impl.name, func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,7 @@ import (
 // plaintext and Google's credentials only; that for Java trusts what the system
 // trusts, whatever the bootstrap says.
 func TestGRPCSecured(t *testing.T) {
+	t.Parallel()
 	for _, impl := range implementations() {
 		if impl.name == "grpc-js" || impl.name == "grpc-java" {
 			continue
@@ -51,6 +52,7 @@ func TestGRPCSecured(t *testing.T) {
 // half-close, GOAWAY. In TLS as in plaintext, each frame passes as it is, and
 // the same is recorded.
 func TestConnectionsInTLS(t *testing.T) {
+	t.Parallel()
 	for _, client := range talkers() {
 		t.Run(client.name, func(t *testing.T) {
 			t.Parallel()

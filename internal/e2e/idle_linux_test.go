@@ -24,6 +24,7 @@ const (
 // What a connection costs while nothing passes: the proxy's own heap and
 // stacks, after a collection.
 func TestIdleConnections(t *testing.T) {
+	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		name := map[bool]string{false: "plaintext", true: "TLS"}[secure]
 		t.Run(name, func(t *testing.T) {

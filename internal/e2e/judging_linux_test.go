@@ -44,6 +44,7 @@ var unjudged = regexp.MustCompile(`warning: the rules had no time for what was r
 // ending, and what was not judged is said. A command that is ended has not computed
 // what check of all of it does: processor time, which no load changes.
 func TestJudgingDoesNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
 	upstream := gives(t, manyClusters(400_000))
 	oneCore := []string{"GOMAXPROCS=1", "GOGC=5"} // slowly: it takes long, and little memory
 

@@ -99,6 +99,7 @@ func gives(t *testing.T, response []byte) string {
 // three times its size, which is given back. It runs alone: others would
 // take part in what it measures.
 func TestLargeResponse(t *testing.T) {
+	t.Parallel()
 	const size = 200 << 20
 	response := largeResponse(size)
 	want := sha256.Sum256(response)

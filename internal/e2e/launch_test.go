@@ -52,6 +52,7 @@ func envoyPath(t *testing.T) string { return tool(t, "envoy", "envoy", "_bin", "
 
 // The name of an Envoy is enough: its bootstrap is made from the recording.
 func TestReplayWithEnvoy(t *testing.T) {
+	t.Parallel()
 	systems := filepath.Join(filepath.Dir(sessionsDir), "systems")
 	for _, recording := range []string{
 		filepath.Join(sessionsDir, "envoy-sotw.xdsp"),
@@ -259,6 +260,7 @@ func addFilter(m *mesh, listener string) error {
 
 // The commands of programs that have a gRPC, as someone would type them.
 func TestReplayWithGRPC(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

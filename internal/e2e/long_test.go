@@ -22,6 +22,7 @@ var (
 // A real Envoy at a control plane that makes no mistakes, for a long time: in
 // the recording there is nothing to find.
 func TestLong(t *testing.T) {
+	t.Parallel()
 	updates, last := 20, 10*time.Second
 	if *minutes > 0 {
 		updates, last = 500, time.Duration(*minutes*float64(time.Minute))

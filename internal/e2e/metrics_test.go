@@ -14,6 +14,7 @@ import (
 
 // Beside the screen, which judges by itself, metrics have a reader of their own.
 func TestMetricsBesideTheScreen(t *testing.T) {
+	t.Parallel()
 	story, err := xdstest.NewStory("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

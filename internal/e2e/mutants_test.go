@@ -23,6 +23,7 @@ var (
 // or the program says why not; it ends when it is asked to; and what it sends
 // to the terminal has nothing in it that the recording says to one.
 func TestMutantsInATerminal(t *testing.T) {
+	t.Parallel()
 	paths, err := filepath.Glob(filepath.Join("..", "..", "check", "testdata", "*", "*.xdsp"))
 	if err != nil || len(paths) < 20 {
 		t.Fatal(len(paths), err)

@@ -56,6 +56,7 @@ func nowhereSession(v variant) recordedSession {
 // Envoy accepts a route to a cluster that does not exist; check says so once,
 // with all that it takes to mend it.
 func TestRouteToNowhere(t *testing.T) {
+	t.Parallel()
 	for _, v := range variants()[:2] {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()

@@ -140,6 +140,7 @@ func ofClient(p *session.Peer) string { return p.Client }
 // What tcpdump has captured of the leg between a client and the proxy is, imported,
 // what the proxy has recorded of it.
 func TestImportedCaptures(t *testing.T) {
+	t.Parallel()
 	type captured struct {
 		name  string
 		need  func(t *testing.T)
@@ -363,6 +364,7 @@ func documented(t *testing.T, word string, names map[string]string) string {
 // tshark takes apart what was exported, down to the fields of discovery messages,
 // and finds nothing wrong with it.
 func TestExportedCaptures(t *testing.T) {
+	t.Parallel()
 	protos, err := filepath.Abs("testdata/protos")
 	if err != nil {
 		t.Fatal(err)

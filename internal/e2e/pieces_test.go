@@ -16,6 +16,7 @@ import (
 // Of the same bytes the same is recorded, whether they come in TLS or not and
 // however they are cut.
 func TestTheSameIsRecordedInTLS(t *testing.T) {
+	t.Parallel()
 	found, err := filepath.Glob(filepath.Join(captures, "*"))
 	if err != nil || len(found) < 5 {
 		t.Fatalf("captures: %v %v", found, err)
@@ -36,6 +37,7 @@ func TestTheSameIsRecordedInTLS(t *testing.T) {
 
 // Megabytes that are no HTTP at all, in both directions at the same time.
 func TestAnyBytesInTLS(t *testing.T) {
+	t.Parallel()
 	for _, l := range secureLegs() {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()

@@ -209,6 +209,7 @@ func pushAll(t *testing.T, plane *pushPlane, version func(int) string) map[int]*
 // plane has it on its own account: on one stream a client with versions that have a
 // time in them, and on a stream for each type with versions that count.
 func TestPushes(t *testing.T) {
+	t.Parallel()
 	for _, v := range []struct {
 		name    string
 		perType bool

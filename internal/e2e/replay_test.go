@@ -487,6 +487,7 @@ func onlyCluster(t *testing.T, r *replaying, name string) {
 
 // Sessions that were kept, against an Envoy of today.
 func TestReplayKeptSessions(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(sessionsDir + "/envoy-*.xdsp")
 	if err != nil {
 		t.Fatal(err)
@@ -526,6 +527,7 @@ func TestReplayKeptSessions(t *testing.T) {
 // A recording with a hole in its start-up, and one that begins after it: an
 // Envoy is led through the rest, and what is missing is said.
 func TestReplayWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, note string
 		lost       func(e *session.Entry) bool

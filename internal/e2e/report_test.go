@@ -81,6 +81,7 @@ func shell(t *testing.T, dir, commands string) string {
 // commands in it: of the demo, of clients with one stream and with a stream for each
 // type, and of one to which a resource was refreshed without its content.
 func TestReportReproduces(t *testing.T) {
+	t.Parallel()
 	systems := filepath.Join(filepath.Dir(sessionsDir), "systems")
 	for _, c := range []struct{ source, rule string }{
 		{"demo", "nack-received"},

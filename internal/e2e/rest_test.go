@@ -176,6 +176,7 @@ func (s *holder) content(typ, version string) []byte {
 // paired with its answer, nothing of it is taken for a mistake or for a rejection,
 // and a fresh Envoy does the same in a replay. So does the server.
 func TestLongPolls(t *testing.T) {
+	t.Parallel()
 	for _, http1 := range []bool{true, false} {
 		t.Run(map[bool]string{true: "HTTP/1.1", false: "HTTP/2"}[http1], func(t *testing.T) {
 			t.Parallel()
@@ -275,6 +276,7 @@ func (s *holder) longPolls(t *testing.T, p *proxy) {
 
 // The polls of an Envoy are played to a fresh one, which is told nothing but to begin.
 func TestReplayPolls(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(sessionsDir + "/rest-*.xdsp")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d sessions, %v", len(files), err)
@@ -298,6 +300,7 @@ func polledPaths() map[string]string {
 // All paths of both versions are read, in HTTP/1.1 and HTTP/2, however the reply
 // is sent: in chunks, compressed, on a connection that is closed behind it.
 func TestPollsOfAllForms(t *testing.T) {
+	t.Parallel()
 	const inner = `{"@type":"type.googleapis.com/google.protobuf.Struct","value":{"name":"one"}}`
 	h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -382,6 +385,7 @@ func TestPollsOfAllForms(t *testing.T) {
 // Thirty thousand polls that bring nothing new are one line, one client, and no more
 // memory than ten thousand.
 func TestManyPolls(t *testing.T) {
+	t.Parallel()
 	const few, many = 10_000, 30_000
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -393,8 +397,11 @@ func TestManyPolls(t *testing.T) {
 	}))
 	t.Cleanup(h.Close)
 	p := startProxy(t, h.Listener.Addr().String())
+	// Of its own: the end of any httptest server closes what http.DefaultClient keeps open.
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
 	poll := func(version string) {
-		w, err := http.Post("http://"+p.addr+"/v3/discovery:clusters", "application/json",
+		w, err := client.Post("http://"+p.addr+"/v3/discovery:clusters", "application/json",
 			strings.NewReader(`{"version_info":"`+version+`","node":{"id":"n","cluster":"c"}}`))
 		if err != nil {
 			t.Fatal(err)

@@ -262,6 +262,7 @@ func TestRewriteKeepsSecrets(t *testing.T) {
 // A real Envoy, through a whole story, in front of a control plane that demands
 // what Envoy does not have.
 func TestRewriteEnvoy(t *testing.T) {
+	t.Parallel()
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()

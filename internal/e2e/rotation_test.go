@@ -37,6 +37,7 @@ func mount(t *testing.T, dir, version string, fill func(dir string)) {
 // The certificates and the roots of a proxy are replaced while an Envoy is
 // connected: on both legs others are trusted from then on.
 func TestCertificatesAreRotated(t *testing.T) {
+	t.Parallel()
 	for name, mounted := range map[string]bool{"files are renamed": false, "links are swapped": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -103,6 +103,7 @@ func (p *pane) pid() int {
 
 // The demo tells its story: who rejects what, why, and what had changed.
 func TestScreenOfTheDemo(t *testing.T) {
+	t.Parallel()
 	p := newPane(t, 80, 24, "demo")
 	p.shows("demo-envoy", "NACKED")
 	p.press("!")
@@ -126,6 +127,7 @@ func TestScreenOfTheDemo(t *testing.T) {
 
 // A window that changes its size, to what is too small for anything, too.
 func TestScreenResized(t *testing.T) {
+	t.Parallel()
 	p := newPane(t, 120, 35, "open", filepath.Join("..", "..", "check", "testdata", "sessions", "demo.xdsp"))
 	p.shows("[2 Timeline]")
 	for _, key := range []string{"1", "2", "Enter", "3", "4", "5", "?"} {
@@ -147,6 +149,7 @@ func TestScreenResized(t *testing.T) {
 // With clients connected, leaving asks first; and the proxy can go on without
 // its screen.
 func TestScreenDetached(t *testing.T) {
+	t.Parallel()
 	upstream := ads(t)
 	p := newPane(t, 80, 24, "run", "--listen", "127.0.0.1:0", "--upstream", upstream)
 	p.shows("No client has connected yet", "127.0.0.1:")
@@ -168,6 +171,7 @@ func TestScreenDetached(t *testing.T) {
 // A terminal that goes away takes only the screen with it. When the last client
 // has left, the proxy ends.
 func TestScreenGone(t *testing.T) {
+	t.Parallel()
 	upstream := ads(t)
 	p := newPane(t, 80, 24, "run", "--listen", "127.0.0.1:0", "--upstream", upstream)
 	p.shows("No client has connected yet")
@@ -186,6 +190,7 @@ func TestScreenGone(t *testing.T) {
 // One that was detached from its screen, and then lost its terminal, ends with
 // the last client, too.
 func TestScreenDetachedAndGone(t *testing.T) {
+	t.Parallel()
 	upstream := ads(t)
 	p := newPane(t, 80, 24, "run", "--listen", "127.0.0.1:0", "--upstream", upstream)
 	p.shows("No client has connected yet")

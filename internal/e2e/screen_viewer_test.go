@@ -10,6 +10,7 @@ import (
 // The screen of a proxy elsewhere compares what was sent, however often one looks,
 // and while more and more is sent.
 func TestScreenOfARunningProxy(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	px := startProxyWith(t, ads(t), setup{env: []string{"XDG_RUNTIME_DIR=" + home}})
 	c := connect(t, px.addr)

@@ -82,6 +82,7 @@ func socketDir(t *testing.T) string {
 // An Envoy gets its certificate, and whom it trusts, from a server of secrets
 // on a unix socket, and others while it runs.
 func TestSecretsOverUnixSocket(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		api  string
 		args []string

@@ -18,6 +18,7 @@ import (
 // A real Envoy gets every push of a live server as it comes, and what only it
 // rejects is told.
 func TestFollowToEnvoy(t *testing.T) {
+	t.Parallel()
 	for _, v := range variants()[:2] {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
@@ -54,6 +55,7 @@ func TestFollowToEnvoy(t *testing.T) {
 // the running proxy sees it, what Envoy rejects is rejected there, too, and the
 // two say the same.
 func TestShadowOfEnvoy(t *testing.T) {
+	t.Parallel()
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()

@@ -29,6 +29,7 @@ type soakSize struct{ clients, names, rounds int }
 // loses nothing: clients come back, clients come that were never there, and
 // what all have is replaced, as fast as the proxy records and judges.
 func TestSoak(t *testing.T) {
+	t.Parallel()
 	for _, s := range []struct {
 		name        string
 		short, long soakSize

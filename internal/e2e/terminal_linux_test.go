@@ -63,6 +63,7 @@ func (p *terminal) press(t *testing.T, keys ...string) {
 // in which messages are shown, nor are there any in its own log; be its
 // recording a file, a row of small ones, or in memory alone.
 func TestSecretsNotOnATerminal(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"in memory": {"--no-record"}, "in a file": nil, "in segments": {"--max-size", "2KiB", "--keep", "1"},
 	} {

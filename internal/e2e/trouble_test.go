@@ -66,6 +66,7 @@ func TestRefusedUpstream(t *testing.T) {
 // What is not HTTP/2, from the beginning or from some byte on, passes all the
 // same, and the recording says that it could not be read.
 func TestGarbage(t *testing.T) {
+	t.Parallel()
 	noise := make([]byte, 300_000)
 	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(noise); i++ {
 		noise[i] = byte(r.Uint32())

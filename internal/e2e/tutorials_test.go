@@ -280,6 +280,7 @@ func follow(t *testing.T, path string) {
 // Each tutorial, typed as it is written, against a real client and a control plane
 // that errs as it says.
 func TestTutorials(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob("../../docs/tutorials/*.md")
 	if err != nil || len(pages) < 5 {
 		t.Fatalf("%d pages, %v", len(pages), err)

@@ -72,6 +72,7 @@ func wrappedClient(target string) int {
 // A gRPC client with two servers: an authority tells it the listener, the
 // default one all the rest.
 func TestWrapGRPC(t *testing.T) {
+	t.Parallel()
 	backend, err := xdstest.StartBackend(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	if err != nil {
 		t.Fatal(err)
@@ -143,6 +144,7 @@ func TestWrapGRPC(t *testing.T) {
 
 // The gRPCs that are not Go, started as they are.
 func TestWrapOtherGRPCs(t *testing.T) {
+	t.Parallel()
 	for _, impl := range implementations()[1:] {
 		t.Run(impl.name, func(t *testing.T) {
 			t.Parallel()

@@ -27,6 +27,7 @@ func unwanted(t *testing.T) string {
 // The terminal sends its signals to everybody in the foreground. The command
 // must not get them twice: a second one would end many a program at once.
 func TestWrapInterruptedAtATerminal(t *testing.T) {
+	t.Parallel()
 	at := newTerminal(t, 80, 24)
 	shown := at.shown
 	cmd := exec.Command(program(t), "wrap", "-q", "--no-record", "--bootstrap", unwanted(t), "--",
@@ -81,6 +82,7 @@ func TestWrapInterruptedAtATerminal(t *testing.T) {
 // A command gets the signals that are sent to us, each once, and finds them
 // handled as if it had been started without us.
 func TestWrapPassesSignalsOn(t *testing.T) {
+	t.Parallel()
 	names := map[string]syscall.Signal{
 		"INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT, "USR1": syscall.SIGUSR1,
 		"USR2": syscall.SIGUSR2, "WINCH": syscall.SIGWINCH,
@@ -135,6 +137,7 @@ func TestWrapPassesSignalsOn(t *testing.T) {
 }
 
 func TestWrapLeavesSignalsAsTheyAre(t *testing.T) {
+	t.Parallel()
 	file := unwanted(t)
 	ignored := func(args ...string) string {
 		t.Helper()
@@ -158,6 +161,7 @@ func TestWrapLeavesSignalsAsTheyAre(t *testing.T) {
 
 // The program waits for no longer than its command runs, whoever ends it.
 func TestWrapOfACommandThatIsKilled(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command(program(t), "wrap", "-q", "--no-record", "--bootstrap", unwanted(t), "--", "sh", "-c", "kill -KILL $$")
 	cmd.Env = quietEnv(t)
 	out, err := cmd.CombinedOutput()

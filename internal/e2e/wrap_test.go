@@ -62,6 +62,7 @@ func (p *proxy) ended(t *testing.T) int {
 
 // The real Envoy, with one word in front of its command.
 func TestWrapEnvoy(t *testing.T) {
+	t.Parallel()
 	vs := map[string]variant{}
 	for _, v := range variants() {
 		vs[v.name] = v
@@ -224,6 +225,7 @@ func writeBootstrap(t *testing.T, path string, content object) {
 // What Envoy takes it takes when it is wrapped, too: bootstraps with all that
 // package bootstrap knows of.
 func TestWrapKeepsBootstrapsValid(t *testing.T) {
+	t.Parallel()
 	path := tool(t, "envoy", "envoy", "_bin", "envoy")
 	for _, name := range []string{"ads.yaml", "agent.json", "anchors.yaml", "sources.yaml"} {
 		t.Run(name, func(t *testing.T) {

@@ -71,6 +71,7 @@ func (m *mutual) secured(t *testing.T, v variant, discovery, host string, contex
 // The real Envoy and a control plane that wants its certificate, in every way
 // that the bootstrap can say so.
 func TestWrapMutualTLS(t *testing.T) {
+	t.Parallel()
 	leaf := xdstest.Leaf{URIs: []string{planeID}, DNS: []string{"localhost", "plane.e2e"}}
 	for _, c := range []struct {
 		name, variant, file string
@@ -152,6 +153,7 @@ func TestWrapMutualTLS(t *testing.T) {
 // certificates, keys. Envoy, which has no TLS of its own any more, comes back
 // to the new server all the same.
 func TestWrapReadsRotatedFiles(t *testing.T) {
+	t.Parallel()
 	v := variants()[0]
 	m := &mutual{authority: xdstest.NewAuthority("old")}
 	m.ca, m.cert, m.key = clientFiles(t, m.authority)
@@ -272,6 +274,7 @@ func (e *envoy) listening(t *testing.T, admin string) {
 // The gRPCs whose bootstraps know of TLS: Go, and the C core by way of Python.
 // That of Node.js knows insecure only.
 func TestWrapGRPCMutualTLS(t *testing.T) {
+	t.Parallel()
 	backend, err := xdstest.StartBackend(grpc_health_v1.HealthCheckResponse_SERVING)
 	if err != nil {
 		t.Fatal(err)
@@ -342,6 +345,7 @@ func TestWrapGRPCMutualTLS(t *testing.T) {
 
 // Secrets that come from a server behind TLS; what they are for is TLS, too.
 func TestWrapSecretsByTLS(t *testing.T) {
+	t.Parallel()
 	v := variants()[0]
 	plain := startControlPlane(t, "wrapped")
 	plain.set(t, hello(t, v))
@@ -403,6 +407,7 @@ func TestWrapSecretsByTLS(t *testing.T) {
 // Clusters of every type, with all that goes with finding endpoints by name, are
 // what Envoy takes once they have become static.
 func TestWrapKeepsSecuredBootstrapsValid(t *testing.T) {
+	t.Parallel()
 	path := tool(t, "envoy", "envoy", "_bin", "envoy")
 	m := &mutual{authority: xdstest.NewAuthority("mesh")}
 	m.ca, m.cert, m.key = clientFiles(t, m.authority)
