@@ -110,14 +110,15 @@ var allowed = map[string][]string{
 		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "internal/csds", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
-	"deploy":                  {},         // manifests, and what the plugin prints of them
-	"cmd/kubectl-xds":         {"deploy"}, // runs kubectl and xdsproxy as commands; links neither
-	"internal/bootstrap":      {"internal/lenient"},
-	"internal/held":           {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
-	"internal/configdump":     {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
-	"internal/render/foreign": {"internal/xds", "decode", "check", "internal/render"},
-	"internal/render/facts":   {"internal/render"},
-	"internal/render/push":    {"internal/pushes", "internal/render", "internal/shortname"},
+	"deploy":                    {},         // manifests, and what the plugin prints of them
+	"cmd/kubectl-xds":           {"deploy"}, // runs kubectl and xdsproxy as commands; links neither
+	"internal/bootstrap":        {"internal/lenient"},
+	"internal/held":             {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
+	"internal/configdump":       {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
+	"internal/render/foreign":   {"internal/xds", "decode", "check", "internal/render"},
+	"internal/render/facts":     {"internal/render"},
+	"internal/xdstest/terminal": {}, // for tests
+	"internal/render/push":      {"internal/pushes", "internal/render", "internal/shortname"},
 }
 
 // decodeRooms lists what the rooms of decode, which others take for one, may

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/terminal"
 )
 
 // Without a screen, SIGHUP ends neither the proxy nor a connection. It is
@@ -72,7 +73,7 @@ func TestHangupWithConfiguration(t *testing.T) {
 // When the terminal that a proxy without a screen was started from goes away,
 // it goes on until the last client has left, and then ends.
 func TestHangupOfTerminal(t *testing.T) {
-	far, near := terminalPair(t)
+	far, near := terminal.Pair(t)
 	cmd := command(t, "run", "--headless", "--listen", "unix:"+filepath.Join(t.TempDir(), "p"), "--upstream", echo(t), "-w", filepath.Join(t.TempDir(), "s.xdsp"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = near, near, near
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

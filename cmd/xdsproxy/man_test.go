@@ -1,22 +1,18 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 const manDir = "../../docs/man"
 
@@ -38,20 +34,8 @@ func TestManPages(t *testing.T) {
 	for _, topic := range topics() {
 		pages["xdsproxy-"+topic.name+".7"] = topicPage(topic, topic.text(a))
 	}
-	var stale []string
 	for name, page := range pages {
-		path := filepath.Join(manDir, name)
-		if *update {
-			if err := os.MkdirAll(manDir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if was, err := os.ReadFile(path); err != nil || string(was) != page {
-			stale = append(stale, name)
-		}
+		golden.Is(t, filepath.Join(manDir, name), page)
 	}
 	found, err := filepath.Glob(manDir + "/*")
 	if err != nil {
@@ -59,11 +43,8 @@ func TestManPages(t *testing.T) {
 	}
 	for _, path := range found {
 		if _, known := pages[filepath.Base(path)]; !known {
-			stale = append(stale, filepath.Base(path)+" (of nothing)")
+			t.Errorf("%s is of nothing", path)
 		}
-	}
-	if slices.Sort(stale); len(stale) > 0 {
-		t.Errorf("docs/man is not what help says, in %s; go test ./cmd/xdsproxy -run ManPages -update writes it", strings.Join(stale, ", "))
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 )
 
 // execute runs the program, and gives what it prints.
@@ -187,7 +189,7 @@ type judged struct {
 
 func newJudged(t *testing.T, path string) *judged {
 	was, err := os.ReadFile(path)
-	if err != nil && !*update {
+	if err != nil && !golden.Updating() {
 		t.Fatal(err)
 	}
 	return &judged{path, was, make(map[string]bool)}
@@ -197,11 +199,11 @@ func newJudged(t *testing.T, path string) *judged {
 func (j *judged) harmless(s string) bool {
 	line := strconv.Quote(digits.ReplaceAllString(s, "0"))
 	j.met[line] = true
-	return *update || bytes.Contains(j.was, []byte(line+"\n"))
+	return golden.Updating() || bytes.Contains(j.was, []byte(line+"\n"))
 }
 
 func (j *judged) save(t *testing.T) {
-	if !*update {
+	if !golden.Updating() {
 		return
 	}
 	if err := os.WriteFile(j.path, []byte(strings.Join(slices.Sorted(maps.Keys(j.met)), "\n")+"\n"), 0o644); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/terminal"
 )
 
 // Who is asked may answer, or go: Ctrl-C at the question ends the program, and
@@ -21,7 +22,7 @@ func TestReportAsks(t *testing.T) {
 		written bool
 	}{{"\x03", console.ExitInterrupted, false}, {"n\n", 0, false}, {"\n", 0, false}, {"\x04", 0, false}, {"Yes\n", 0, true}} {
 		path, left := filepath.Join(t.TempDir(), "report.zip"), t.TempDir()
-		far, near := terminalPair(t)
+		far, near := terminal.Pair(t)
 		cmd := command(t, "report", demo, "-w", path)
 		cmd.Env = append(cmd.Env, "TMPDIR="+left)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = near, near, near

@@ -11,6 +11,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// Updating says whether golden files are to be written anew.
+func Updating() bool { return *update }
+
 // Is requires that a file has a text. With the flag -update of the test it writes
 // the file.
 func Is(t testing.TB, path, got string) {

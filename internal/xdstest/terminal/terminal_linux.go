@@ -1,16 +1,18 @@
-package main
+// Package terminal makes terminals, for tests.
+package terminal
 
 import (
-	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
-// terminalPair is a terminal of one's own: what a program sees of it, and the
-// far end. Closing that is hanging up.
-func terminalPair(t *testing.T) (far, near *os.File) {
+// Pair is a terminal of one's own, of 100 columns and 30 rows: the far end, and what a
+// program sees of it. Closing the far end is hanging up. Without terminals the test is
+// skipped.
+func Pair(t testing.TB) (far, near *os.File) {
 	t.Helper()
 	far, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -26,10 +28,13 @@ func terminalPair(t *testing.T) (far, near *os.File) {
 		if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {
 			number, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
 		}
+		if err == nil {
+			err = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100})
+		}
 	}); cerr != nil || err != nil {
 		t.Fatal(cerr, err)
 	}
-	near, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	near, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
