@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -123,44 +124,52 @@ func (hinted) Hint() string  { return "do this" }
 // Lines come within a moment without being closed, and all when it is; an error is
 // told by what is called next.
 func TestLazyWriter(t *testing.T) {
-	r, w := io.Pipe()
-	l := NewLazyWriter(w)
-	if _, err := io.WriteString(l, "one\n"); err != nil {
-		t.Fatal(err)
-	}
-	got := make([]byte, 4)
-	if _, err := io.ReadFull(r, got); err != nil || string(got) != "one\n" {
-		t.Fatalf("%q, %v", got, err)
-	}
-	// A second moment begins with the next write.
-	if _, err := io.WriteString(l, "two\n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(r, got); err != nil || string(got) != "two\n" {
-		t.Fatalf("%q, %v", got, err)
-	}
-	r.CloseWithError(io.ErrUnexpectedEOF)
-	for deadline := time.Now().Add(time.Minute); ; {
-		if _, err := io.WriteString(l, "x"); errors.Is(err, io.ErrUnexpectedEOF) {
-			break
-		} else if err != nil || time.Now().After(deadline) {
-			t.Fatalf("no error came, but %v", err)
+	synctest.Test(t, func(t *testing.T) {
+		var got strings.Builder
+		l := NewLazyWriter(&got)
+		write := func(text string) {
+			if _, err := io.WriteString(l, text); err != nil {
+				t.Error(err)
+			}
 		}
-		time.Sleep(time.Millisecond)
-	}
-	var all strings.Builder
-	l = NewLazyWriter(&all)
-	for range 3 {
-		if _, err := io.WriteString(l, "end\n"); err != nil {
-			t.Fatal(err)
+		is := func(want string) {
+			t.Helper()
+			if synctest.Wait(); got.String() != want {
+				t.Errorf("%q, want %q", got.String(), want)
+			}
 		}
-	}
-	if err := l.Close(); err != nil || all.String() != "end\nend\nend\n" {
-		t.Errorf("%q, %v", all.String(), err)
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
+		for _, so := range []string{"", "one\ntwo\n"} { // a second moment begins with the next write
+			write("one\n")
+			time.Sleep(moment / 2)
+			write("two\n")
+			time.Sleep(moment/2 - 1)
+			is(so)
+			time.Sleep(time.Nanosecond)
+			is(so + "one\ntwo\n")
+		}
+		write("end\n")
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		is("one\ntwo\none\ntwo\nend\n")
+		time.Sleep(2 * moment)
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		is("one\ntwo\none\ntwo\nend\n")
+
+		l = NewLazyWriter(badWriter{})
+		write("x")
+		time.Sleep(moment)
+		synctest.Wait()
+		if _, err := io.WriteString(l, "x"); !errors.Is(err, io.ErrShortWrite) {
+			t.Error(err)
+		}
+		if err := l.Close(); !errors.Is(err, io.ErrShortWrite) {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour)
+	})
 }
 
 // Who waits for a file or a pipe is let go when the program is to end.
