@@ -40,9 +40,7 @@ func (c *Console) Paging(print func(to io.Writer) error) error {
 		return print(c.Stdout)
 	}
 	err = print(paged{Pipe{in}, c.Stdout})
-	if closing := in.Close(); err == nil && closing != nil && !errors.Is(closing, os.ErrClosed) {
-		err = closing
-	}
+	_ = in.Close() // a pipe holds nothing back
 	// A pager that has failed may have shown nothing. Whether it was gone
 	// before we wrote or after is a matter of chance, and makes no difference.
 	if ended := pager.Wait(); ended != nil && (err == nil || errors.Is(err, ErrClosedPipe)) {
