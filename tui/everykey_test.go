@@ -2,15 +2,20 @@ package tui
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/menu"
 	"github.com/xdsproxy/xdsproxy/tui/view/page"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // Every key of docs/keys.md, pressed in every view at several places of it, does
@@ -35,6 +40,7 @@ func TestEveryKeyActsOrSaysWhyNot(t *testing.T) {
 		"Export":     func(d *driver) { d.m.Push(menu.NewExport(d.m.log, view.Selection{}, "")) },
 	}
 	places := map[string][]string{"at first": nil, "at the end": {"G"}}
+	var told []string // what each led to
 	for _, source := range []struct {
 		name string
 		w, h int
@@ -62,6 +68,9 @@ func TestEveryKeyActsOrSaysWhyNot(t *testing.T) {
 						said, before := d.m.events.said, seenBy(d)
 						acted := d.acts(d.m.key(keyPress(k)))
 						d.look()
+						if place == "at first" && k == b.Keys[0] && source.name == "demo" {
+							told = append(told, fmt.Sprintf("%d %-10s %-9s %s", source.w, title, k, d.place()))
+						}
 						if !acted && d.m.events.said == said && seenBy(d) == before {
 							t.Errorf("%s in %s, %s of %s at %dx%d, does nothing, and does not say why", k, title, place, source.name, source.w, source.h)
 						}
@@ -70,6 +79,31 @@ func TestEveryKeyActsOrSaysWhyNot(t *testing.T) {
 			}
 		}
 	}
+	slices.Sort(told)
+	golden.Is(t, filepath.Join("testdata", "every-key.txt"), strings.Join(told, "\n")+"\n")
+}
+
+// place is where somebody is: the view, what has the keys, what is asked, and what is said.
+func (d *driver) place() string {
+	m := d.m
+	said := m.messageLine()
+	text := fmt.Sprintf("%d %s [%s] %s%s", m.tab+1, m.top().Title(), m.top().Where(m), viewtest.Looks(&said), strings.TrimRight(said.PlainText(), " "))
+	if f, is := m.top().(view.Filterable); is && f.Query() != "" {
+		text += " /" + f.Query()
+	}
+	if m.prompt != nil {
+		text += fmt.Sprintf(" asks %v for %s", m.prompt.Kind, m.prompt.to.Title())
+	}
+	if m.palette != nil {
+		text += " palette"
+	}
+	if m.dialog != nil {
+		text += " asks: " + m.dialog.title
+	}
+	if m.frozen {
+		text += " held"
+	}
+	return text
 }
 
 func openHere(d *driver, seq int, k string) {

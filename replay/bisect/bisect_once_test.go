@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -122,16 +123,18 @@ func TestBisectProof(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer plan.Close()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			var running sync.WaitGroup
-			running.Go(func() { c.client.run(ctx, l.Addr().String()) })
-			again, err := server.Serve(ctx, l, plan, replay.Options{Idle: 5 * time.Second})
-			cancel()
-			running.Wait()
+			var again *replay.Report
+			synctest.Test(t, func(t *testing.T) {
+				l := replaytest.Listen()
+				ctx, cancel := context.WithCancel(t.Context())
+				var running sync.WaitGroup
+				running.Go(func() {
+					c.client.run(ctx, func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) })
+				})
+				again, err = server.Serve(ctx, l, plan, replay.Options{Idle: 5 * time.Second})
+				cancel()
+				running.Wait()
+			})
 			nacks := max(1, len(f.Culprits))
 			if err != nil || again.Differs() || again.Matched != again.Expected || again.Expected < 1+nacks {
 				t.Errorf("%+v, %v", again, err)

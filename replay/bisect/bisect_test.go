@@ -2,25 +2,17 @@ package bisect
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"net"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/decode/inspect"
-	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/replay"
@@ -42,106 +34,6 @@ func scripted(t testing.TB, text string) func() (replay.Source, func() error, er
 	}
 }
 
-// picky is a client that speaks over a real connection and accepts what it
-// likes.
-type picky struct {
-	node   string
-	delta  bool
-	asks   []string                              // short types, and names: "CDS", "EDS:a,b"
-	refuse func(m *decode.Message, n int) string // why not; n counts the responses of the type
-	leave  func(m *decode.Message, n int) bool   // whether to go away instead
-
-	seen []string // responses: "CDS a#1f2e,b#3d4c,-c"; to be read when it has ended
-}
-
-// run is a client until ctx is done.
-func (c *picky) run(ctx context.Context, addr string) {
-	for ctx.Err() == nil {
-		_ = c.once(ctx, addr)
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-func (c *picky) once(ctx context.Context, addr string) error {
-	cc, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		replay.Bytes(64<<20))
-	if err != nil {
-		return err
-	}
-	defer cc.Close()
-	name := "StreamAggregatedResources"
-	if c.delta {
-		name = "DeltaAggregatedResources"
-	}
-	method := xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/" + name)
-	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method.Path, grpc.WaitForReady(true))
-	if err != nil {
-		return err
-	}
-	names, accepted, count := map[string][]string{}, map[string]string{}, map[string]int{}
-	say := func(url, nonce, words string) error {
-		var e *decode.Error
-		if words != "" {
-			e = &decode.Error{Code: 13, Message: words}
-		}
-		var out []byte
-		if c.delta {
-			q := synth.DeltaRequest{TypeURL: url, Nonce: nonce, Node: &decode.Node{ID: c.node}, Error: e}
-			if nonce == "" {
-				q.Subscribe = names[url]
-			}
-			out = q.Marshal()
-		} else {
-			q := synth.Request{TypeURL: url, Version: accepted[url], Nonce: nonce, Node: &decode.Node{ID: c.node}, Names: names[url], Error: e}
-			out = q.Marshal()
-		}
-		return stream.SendMsg(&out)
-	}
-	for _, a := range c.asks {
-		typ, list, _ := strings.Cut(a, ":")
-		url := xds.TypeURL(typ)
-		if list != "" {
-			names[url] = strings.Split(list, ",")
-		}
-		if err := say(url, "", ""); err != nil {
-			return err
-		}
-	}
-	for {
-		var b []byte
-		if err := stream.RecvMsg(&b); err != nil {
-			return err
-		}
-		m := decode.Peek(method, session.Server, "", b)
-		count[m.TypeURL]++
-		c.see(&m)
-		if c.leave != nil && c.leave(&m, count[m.TypeURL]) {
-			return nil
-		}
-		words := c.refuse(&m, count[m.TypeURL])
-		if words == "(silence)" {
-			continue
-		}
-		if words == "" {
-			accepted[m.TypeURL] = m.Version
-		}
-		if err := say(m.TypeURL, m.Nonce, words); err != nil {
-			return err
-		}
-	}
-}
-
-func (c *picky) see(m *decode.Message) {
-	var parts []string
-	for i := range m.Resources {
-		parts = append(parts, m.Resources[i].Name+"#"+contentOf(&m.Resources[i]))
-	}
-	for _, n := range m.Removed {
-		parts = append(parts, "-"+n)
-	}
-	c.seen = append(c.seen, xds.ShortType(m.TypeURL)+" "+strings.Join(parts, ","))
-}
-
 // namesSeen are the names of the resources in an element of picky.seen.
 func namesSeen(seen string) (out []string) {
 	_, list, _ := strings.Cut(seen, " ")
@@ -151,11 +43,6 @@ func namesSeen(seen string) (out []string) {
 	}
 	return out
 }
-
-// contentOf tells contents of a script apart.
-func contentOf(r *decode.Resource) string { return fmt.Sprintf("%x", sumOf(r.Body))[:4] }
-
-func sumOf(b []byte) [16]byte { return inspect.New(nil).Inspect("x", b, false).Hash }
 
 // bad refuses a response of a type in which all names of a set come with another
 // content than a client is given first.
@@ -186,32 +73,21 @@ func bad(typ string, sets ...string) func(m *decode.Message, _ int) string {
 	}
 }
 
-// bisected bisects a script with a client.
-func bisected(t *testing.T, text string, seq session.Seq, c *picky, o Options) (*Result, error) {
+// bisected bisects a script with a client, in a time of its own.
+func bisected(t *testing.T, text string, seq session.Seq, c *picky, o Options) (found *Result, err error) {
 	t.Helper()
+	o.Say = func(s string) { t.Log(s) }
 	r, err := ReadRejection(t.Context(), seq, scripted(t, text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Second
-	}
-	if o.Wait == 0 {
-		o.Wait = 5 * time.Second
-	}
-	o.Say = func(s string) { t.Log(s) }
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	if c != nil {
-		running.Go(func() { c.run(ctx, l.Addr().String()) })
-	}
-	found, err := Find(ctx, l, r, o)
-	cancel()
-	running.Wait()
+	synctest.Test(t, func(t *testing.T) {
+		if c == nil {
+			found, err = tried(t, r, o)
+		} else {
+			found, err = tried(t, r, o, c)
+		}
+	})
 	return found, err
 }
 
@@ -499,6 +375,23 @@ func TestSpeaksOf(t *testing.T) {
 		{"c12 and c1", "c1", true},
 		{"it is c1.", "c1", true},
 		{"", "c1", false},
+		{"c1", "c1", true},
+		{"c1.example", "c1", true},
+		{"c1:80", "c1", true},
+		{"`c1{ and [c1] @c1", "c1", true},
+		{"ac1 zc1 Ac1 Zc1 0c1 9c1 -c1 _c1 .c1 :c1 /c1 |c1", "c1", false},
+		{"c1a c1z c1A c1Z c10 c19 c1- c1_ c1/ c1|", "c1", false},
+		{"`c1", "c1", true},
+		{"{c1", "c1", true},
+		{"@c1", "c1", true},
+		{"[c1", "c1", true},
+		{";c1", "c1", true},
+		{"zc1", "c1", false},
+		{"Zc1", "c1", false},
+		{"ac1", "c1", false},
+		{"Ac1", "c1", false},
+		{"0c1", "c1", false},
+		{"9c1", "c1", false},
 	} {
 		if got := speaksOf(c.text, c.name); got != c.want {
 			t.Errorf("%q speaks of %q: %v", c.text, c.name, got)

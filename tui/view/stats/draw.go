@@ -290,7 +290,7 @@ func (v *View) biggest(scr view.Screen, w, h, top int) []widget.Line {
 		half = w
 	}
 	list := v.bigLines(scr, half, h)
-	v.first, v.columns = top+1, [2]int{0, half}
+	v.first, v.columns = top+1, half
 	if beneath {
 		return list
 	}

@@ -33,7 +33,7 @@ type View struct {
 	Measure func() uint64    // tells the memory
 	win     widget.Window    // in the biggest messages
 	first   int              // line of the body where these begin
-	columns [2]int           // between which they stand
+	columns int              // that they take
 	at      index.Big        // that is selected
 }
 
@@ -90,9 +90,6 @@ func (v *View) Tick(scr view.Screen) tea.Cmd {
 func memoryInUse() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)
-	if s[0].Value.Kind() != metrics.KindUint64 || s[1].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
@@ -177,7 +174,7 @@ func (v *View) About(scr view.Screen) widget.Line {
 
 func (v *View) Click(scr view.Screen, x, y int, twice bool) tea.Cmd {
 	i := v.win.Top + y - v.first
-	if v.known == nil || i < 0 || y < v.first || i >= len(v.known.Biggest) || x < v.columns[0] || x >= v.columns[1] {
+	if v.known == nil || y < v.first || i >= len(v.known.Biggest) || x >= v.columns {
 		return nil
 	}
 	v.win.At = i

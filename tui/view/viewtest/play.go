@@ -34,7 +34,13 @@ func Told(tb testing.TB, root, name string) *Screen {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := script.Parse(path, text)
+	return Script(tb, string(text))
+}
+
+// Script is a conversation that is written down, read whole.
+func Script(tb testing.TB, text string) *Screen {
+	tb.Helper()
+	s, err := script.Parse("test", []byte(text))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -67,10 +73,10 @@ func (s *Screen) Frame(v view.View, w, h int) string {
 	}
 	fmt.Fprintf(&b, "[%s]\n", v.Where(s))
 	for i := range lines {
-		b.WriteString(looks(&lines[i]) + lines[i].PlainText() + "\n")
+		b.WriteString(Looks(&lines[i]) + lines[i].PlainText() + "\n")
 	}
 	about := v.About(s)
-	fmt.Fprintf(&b, "[%s%s]\n", looks(&about), about.PlainText())
+	fmt.Fprintf(&b, "[%s%s]\n", Looks(&about), about.PlainText())
 	for _, said := range s.Said {
 		fmt.Fprintf(&b, "said: %s\n", said)
 	}
@@ -78,9 +84,9 @@ func (s *Screen) Frame(v view.View, w, h int) string {
 	return b.String()
 }
 
-// looks are the roles of the texts of a line, each by its letter, after > if the
+// Looks are the roles of the texts of a line, each by its letter, after > if the
 // line is selected. Which colours roles have is up to the theme.
-func looks(l *widget.Line) string {
+func Looks(l *widget.Line) string {
 	const letters = "ptmgwba"
 	signs := ""
 	for _, s := range l.Spans {
@@ -150,7 +156,7 @@ func (s *Screen) Widths(v view.View) string {
 	for w := 24; w <= 180; w += 6 {
 		fmt.Fprintf(&b, "== %d columns\n", w)
 		for _, l := range v.Draw(s, w, 5) {
-			b.WriteString(strings.TrimRight(looks(&l)+l.PlainText(), " ") + "|\n")
+			b.WriteString(strings.TrimRight(Looks(&l)+l.PlainText(), " ") + "|\n")
 		}
 	}
 	return b.String()
