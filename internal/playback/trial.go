@@ -98,11 +98,15 @@ func (t *trial) judge(ctx context.Context, path string, report *replay.Report) {
 		t.live.Step(&e)
 	}
 	enter := func(guessed bool, d replay.Difference) {
+		what := d.Got
+		if d.Detail != "" {
+			what += ", " + d.Detail
+		}
 		switch {
 		case guessed:
-			note("the server does what it did not in the recording, as far as the rules can guess: " + d.Got + ", " + d.Detail)
+			note("the server does what it did not in the recording, as far as the rules can guess: " + what)
 		case t.recorded.Summary().Gaps > 0:
-			note("the server does what it may have done in a hole of the recording: " + d.Got + ", " + d.Detail)
+			note("the server does what it may have done in a hole of the recording: " + what)
 		default:
 			report.Differences = append(report.Differences, d)
 		}
