@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -136,7 +137,10 @@ func TestAssembly(t *testing.T) {
 	if err := client.Wait(t.Context(), func(st xdstest.SotWState) bool { return len(st.Accepted) > 0 }); err != nil {
 		t.Fatal(err)
 	}
-	for {
+	for until := time.Now().Add(15 * time.Second); ; {
+		if time.Now().After(until) {
+			t.Fatal("nothing is counted")
+		}
 		if _, text := get("/metrics"); regexp.MustCompile(`(?m)^xdsproxy_\S*acks?\S* [1-9]`).MatchString(text) {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -72,7 +73,11 @@ func TestHeedHangups(t *testing.T) {
 		}
 		<-heard
 		if c.gone {
-			<-stopped
+			select {
+			case <-stopped:
+			case <-time.After(15 * time.Second):
+				t.Errorf("%s: it is not stopped", c.name)
+			}
 		}
 		done()
 		select {

@@ -2,14 +2,19 @@ package app
 
 import (
 	"context"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/admin"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/csds"
 	"github.com/xdsproxy/xdsproxy/internal/trigger"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -215,5 +220,134 @@ func TestAssembled(t *testing.T) {
 			t.Errorf("%v: %d sockets for viewers of this user", c.set, len(left))
 		}
 		s.Discard()
+	}
+}
+
+// Which settings cannot be had together.
+func TestContradiction(t *testing.T) {
+	for _, c := range []struct {
+		set        map[string]string
+		path, goos string
+		want       string
+	}{
+		{nil, "", "windows", ""},
+		{map[string]string{"keep": "3"}, "", "linux", "--keep without --max-size or --max-age"},
+		{map[string]string{"keep": "3", "max-size": "1MiB"}, "", "linux", ""},
+		{map[string]string{"keep": "3", "max-age": "1h"}, "", "linux", ""},
+		{map[string]string{"max-size": "1MiB"}, "", "windows", "do not work on Windows"},
+		{map[string]string{"max-age": "1h"}, "", "windows", "do not work on Windows"},
+		{map[string]string{"max-age": "1h", "no-record": "true"}, "", "windows", ""},
+		{map[string]string{"max-age": "1h"}, "x", "linux", ""},
+		{map[string]string{"no-record": "true"}, "x", "linux", "--no-record writes no file"},
+		{map[string]string{"no-record": "true"}, "", "linux", ""},
+	} {
+		h, _ := told(t, c.set)
+		got := ""
+		if err := contradiction(h.Settings, c.path, c.goos); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%v %q on %s: %s, want %s", c.set, c.path, c.goos, got, c.want)
+		}
+	}
+}
+
+// An error of the network is told without the address, which is said anyway.
+func TestNetCause(t *testing.T) {
+	other := errors.New("no such host")
+	for err, want := range map[error]error{
+		other: other, &net.OpError{Op: "listen", Err: other}: other, os.NewSyscallError("bind", syscall.EADDRINUSE): syscall.EADDRINUSE,
+		&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}: syscall.EADDRINUSE,
+	} {
+		if got := netCause(err); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
+
+const rejected = "C> type=CDS V= N= R=[] node=n1\nS< type=CDS V=1 N=a res=[c1]\nC> type=CDS V= N=a R=[] err=\"no\"\n"
+
+// recorded is a host with the recording of a script.
+func recorded(t *testing.T, set map[string]string, text string) (*Assembly, *lockedBuffer) {
+	t.Helper()
+	s, err := script.Parse("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set["no-record"] = "true"
+	h, out := told(t, set)
+	rec, err := h.Record("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range s.Entries() {
+		rec.Append(e)
+	}
+	return &Assembly{Host: h, Log: rec}, out
+}
+
+// Dumps that were written are counted at the end, and those that were not.
+func TestAwaitDumps(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		broken     bool
+		skipped    uint64
+		want       []string
+	}{
+		{"none", "", false, 0, nil},
+		{"one", rejected, false, 0, []string{"wrote 1 dump to DIR"}},
+		{"one, others were skipped", rejected, false, 3, []string{"wrote 1 dump to DIR", "xdsproxy: warning: 3 dumps could not be written"}},
+		{"one that cannot be written", rejected, true, 0, []string{"xdsproxy: warning: 1 dump could not be written"}},
+		{"several that cannot be written", rejected, true, 2, []string{"xdsproxy: warning: 3 dumps could not be written"}},
+	} {
+		dir := filepath.Join(t.TempDir(), "dumps")
+		a, out := recorded(t, map[string]string{"dump-on": "nack-received", "dump-dir": dir, "log-format": "json"}, c.text)
+		var err error
+		if a.dumps, err = a.offerDumps(a.Log); err != nil {
+			t.Fatal(err)
+		}
+		if c.broken && (os.RemoveAll(dir) != nil || os.WriteFile(dir, nil, 0o600) != nil) {
+			t.Fatal("the directory is there")
+		}
+		if err := a.Log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		a.Oversee()
+		a.dumps.skipped.Add(c.skipped)
+		a.AwaitDumps(t.Context())
+		var got []string
+		for _, line := range out.lines() {
+			if line != "" && line[0] != '{' { // no line of the log
+				got = append(got, strings.ReplaceAll(line, dir, "DIR"))
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	(&Assembly{}).AwaitDumps(t.Context())
+
+	// Without a home there is no place for dumps, unless one is named.
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("HOME", "")
+	h, _ := told(t, map[string]string{"dump-on": "nack-received"})
+	_, err := h.offerDumps(nil)
+	if f, is := errors.AsType[*console.Failure](err); !is || strings.Join(f.Hints, "") != "name a directory with --dump-dir" {
+		t.Errorf("%v", err)
+	}
+}
+
+// The log says what was found after what was seen on the screen, and nothing of that again.
+func TestOverseeAfter(t *testing.T) {
+	for after, want := range map[session.Seq]bool{0: true, 5: true, 6: false, 7: false} {
+		a, out := recorded(t, map[string]string{}, rejected)
+		if err := a.Log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		last := a.Log.spoken
+		a.oversee(last-6+after, nil, nil, nil, nil)
+		if got := strings.Contains(strings.Join(out.lines(), "\n"), "nack-received"); got != want {
+			t.Errorf("after entry %d, of %d: told %v", last-6+after, last, got)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -49,15 +50,8 @@ func (h *Host) Record(path string) (*Recording, error) { return h.record(path, n
 
 // record is Record for a recording that is archived, unless to is nil.
 func (h *Host) record(path string, to *archive.Options) (*Recording, error) {
-	if h.Settings.Keep > 0 && h.Settings.MaxSize == 0 && h.Settings.MaxAge == 0 {
-		return nil, console.Misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
-	}
-	if runtime.GOOS == "windows" && (h.Settings.MaxSize > 0 || h.Settings.MaxAge > 0) && !bool(h.Settings.NoRecord) {
-		return nil, console.Misused("--max-size and --max-age do not work on Windows, where a file that is open cannot be renamed").
-			Hint("leave them out, or use --no-record with --ring")
-	}
-	if h.Settings.NoRecord && path != "" {
-		return nil, console.Misused("--no-record writes no file, and -w asks for one: give one of them")
+	if err := contradiction(h.Settings, path, runtime.GOOS); err != nil {
+		return nil, err
 	}
 	if path == "" && !bool(h.Settings.NoRecord) {
 		var err error
@@ -123,6 +117,22 @@ func (h *Host) record(path string, to *archive.Options) (*Recording, error) {
 		}})
 	}
 	return r, nil
+}
+
+// contradiction says which settings cannot be had together, for a recording at path
+// on a system.
+func contradiction(c *settings.Settings, path, goos string) error {
+	cut := c.MaxSize > 0 || c.MaxAge > 0
+	switch {
+	case c.Keep > 0 && !cut:
+		return console.Misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
+	case goos == "windows" && cut && !bool(c.NoRecord):
+		return console.Misused("--max-size and --max-age do not work on Windows, where a file that is open cannot be renamed").
+			Hint("leave them out, or use --no-record with --ring")
+	case bool(c.NoRecord) && path != "":
+		return console.Misused("--no-record writes no file, and -w asks for one: give one of them")
+	}
+	return nil
 }
 
 // RecorderOptions says how the log is written: each message cut into its
