@@ -36,9 +36,11 @@ build: ## build bin/xdsproxy
 E2E     = ./internal/e2e
 RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -vxF -e ./deploy/test -e ./internal/tools/release -e ./cmd/xdsproxy -e ./check -e ./internal/agree -e ./internal/bench/fleetday -e ./internal/report -e $(E2E))
 RACING  = (Scripts|Signal|Hangup|TooManyClients|RunForwards|ClosedPipe|Watch|Unready|TakenAway|LastWords)/^(admin|demo|listeners|replay|run|segments|terminal|viewer|viewertoken|watch|wrap|wraptls)$$
-# These press keys on a screen and run what comes of it, on one goroutine, a thousand
-# times: four fifths of the time of ./tui under the race detector, which make full has.
-KEYS    = ^Test(EveryKeyActsOrSaysWhyNot|PrivacyHidesNames|NothingUnprintable|ViewsFit|NamesAreResized)$$
+# These do much on one goroutine: keys pressed on a screen, files cut and damaged at each
+# byte, every session there is. Under the race detector they take five times as long, and
+# make full has them there.
+STEADY  = ^Test(EveryKeyActsOrSaysWhyNot|PrivacyHidesNames|NothingUnprintable|ViewsFit|NamesAreResized|ManyNamesLookDifferent|Epochs|SalvageAroundEveryByte|EveryBitFlip|TornAtEveryByte|AllSessions|MergeMemory)$$
+STEADIES = ./tui ./recorder ./internal/convert/columns ./internal/across
 
 # make lint vets. Two hundred binaries are linked: without what debuggers read, each is
 # in two thirds of the time.
@@ -53,10 +55,11 @@ test: peers ## all tests, with the race detector where goroutines meet, against 
 test-e2e:
 	@$(TEST) -parallel 8 -timeout 25m $(E2E)
 
+# Packages with goroutines wait more than others: three at a time.
 test-rest:
 	@bad=0; \
-	$(RACE) -timeout 20m -skip '$(KEYS)' $(RACY) || bad=1; \
-	$(TEST) -timeout 20m -run '$(KEYS)' ./tui || bad=1; \
+	$(RACE) -p 3 -timeout 20m -skip '$(STEADY)' $(RACY) || bad=1; \
+	$(TEST) -timeout 20m -run '$(STEADY)' $(STEADIES) || bad=1; \
 	$(RACE) -timeout 20m -run 'Live|ReadingAlong' ./check ./internal/agree || bad=1; \
 	$(RACE) -timeout 20m -run '$(RACING)' ./cmd/xdsproxy || bad=1; \
 	$(TEST) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACY) $(E2E))") || bad=1; \
