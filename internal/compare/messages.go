@@ -50,7 +50,7 @@ func (c *Comparison) Messages(ctx context.Context, args []string) error {
 				continue
 			}
 			if e.Message == nil {
-				return console.Failed("entry %d is no message, but a %s", e.Seq, e.Kind).Hint("xdsproxy show %s %d prints it", console.ShellWord(args[0]), e.Seq)
+				return console.Failed("entry %d is of kind %s, and not a message", e.Seq, e.Kind).Hint("xdsproxy show %s %d prints it", console.ShellWord(args[0]), e.Seq)
 			}
 			if e.Message.Unread() != "" {
 				failure := console.Failed("entry %d cannot be compared: %s", e.Seq, e.Message.Unread())

@@ -65,7 +65,7 @@ func (p *Progress) Look() {
 	line := fmt.Sprintf("%s, %s/s", render.Count(entries, "entry", "entries"), render.Size(int64(rate)))
 	if read <= p.total { // of several segments only one was measured
 		done += " of " + render.Size(p.total)
-		if left := float64(p.total-read) / rate; rate > 0 && left >= 0 {
+		if left := float64(p.total-read) / rate; rate > 0 && left >= 1 {
 			line += ", " + render.Duration(time.Duration(left*float64(time.Second)).Round(time.Second)) + " left"
 		}
 	}

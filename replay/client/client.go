@@ -131,10 +131,12 @@ func (c *client) connect(id session.ConnID) (*grpc.ClientConn, error) {
 
 func (c *client) release(id session.ConnID) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	l := c.link(id)
-	if l.users--; l.users == 0 && l.cc != nil {
-		_ = l.cc.Close() // nothing is left on it
+	l.users--
+	last := l.users == 0 && l.cc != nil
+	c.mu.Unlock()
+	if last {
+		_ = l.cc.Close() // nothing is left on it, and nobody else asks for it
 	}
 }
 
