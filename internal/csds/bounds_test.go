@@ -192,6 +192,19 @@ func TestReread(t *testing.T) {
 		}
 	}
 
+	// Of what is no message, or not a whole one, there is nothing.
+	part := &page{takers: []func(*found) error{func(f *found) error {
+		if f.data != nil {
+			t.Errorf("there is %q", f.data)
+		}
+		return nil
+	}}}
+	for _, m := range []*session.Message{nil, {Data: session.Chunks{[]byte("part")}, Truncated: true, Size: 9}, {Data: session.Chunks{[]byte("{}")}, Size: 2}} {
+		if err := part.give(&session.Entry{Message: m}); err != nil {
+			t.Error(err)
+		}
+	}
+
 	// Who wanted something may have had enough, and who asks may have left.
 	enough := errors.New("enough")
 	ended, end := context.WithCancel(t.Context())

@@ -19,6 +19,7 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
@@ -310,8 +311,13 @@ C> type=CDS V=1 N=x R=[]
 	}
 	for v.Most = 1; refused(bare); v.Most++ {
 	}
-	if v.Most < 100 || !refused(nil) {
-		t.Errorf("%d bytes are enough, with contents or without", v.Most)
+	// What is charged for a resource, its type and its name, and the node as it was sent.
+	a, err := v.Answer(t.Context(), bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 160 + len("type.googleapis.com/envoy.config.cluster.v3.Cluster") + len("web") + proto.Size(a.Config[0].Node); v.Most != want || !refused(nil) {
+		t.Errorf("%d bytes are enough without contents, not %d, or with them", v.Most, want)
 	}
 }
 
