@@ -48,7 +48,7 @@ func (s *screen) shows() string {
 // until waits until it shows something.
 func (s *screen) until(t *testing.T, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !strings.Contains(s.shows(), want); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(s.shows(), want); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it does not show %q, but %q", want, s.shows())
 		}

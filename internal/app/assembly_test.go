@@ -137,7 +137,7 @@ func TestAssembly(t *testing.T) {
 	if err := client.Wait(t.Context(), func(st xdstest.SotWState) bool { return len(st.Accepted) > 0 }); err != nil {
 		t.Fatal(err)
 	}
-	for until := time.Now().Add(15 * time.Second); ; {
+	for until := time.Now().Add(30 * time.Second); ; {
 		if time.Now().After(until) {
 			t.Fatal("nothing is counted")
 		}

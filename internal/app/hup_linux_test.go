@@ -75,7 +75,7 @@ func TestHeedHangups(t *testing.T) {
 		if c.gone {
 			select {
 			case <-stopped:
-			case <-time.After(15 * time.Second):
+			case <-time.After(30 * time.Second):
 				t.Errorf("%s: it is not stopped", c.name)
 			}
 		}
