@@ -25,13 +25,11 @@ func wireLines(fields []document.WireField, data []byte, most int) (out []widget
 		out = append(out, widget.TextLine{})
 	}
 	rows := (len(data) + 15) / 16
-	for n := range min(rows, max(most-len(out), most/2)) {
+	shown := min(rows, max(most-len(out), most/2))
+	for n := range shown {
 		out = append(out, hexLine(n*16, data[n*16:min(n*16+16, len(data))]))
 	}
-	if n := max(most-len(fields), most/2); rows > n {
-		more = rows - n
-	}
-	return out, more
+	return out, rows - shown
 }
 
 func wireLine(f *document.WireField) widget.TextLine {
