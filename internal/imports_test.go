@@ -117,6 +117,7 @@ var allowed = map[string][]string{
 	"internal/configdump":       {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
 	"internal/render/foreign":   {"internal/xds", "decode", "check", "internal/render"},
 	"internal/render/facts":     {"internal/render"},
+	"internal/xdstest/heard":    {}, // for tests
 	"internal/xdstest/terminal": {}, // for tests
 	"internal/render/push":      {"internal/pushes", "internal/render", "internal/shortname"},
 }

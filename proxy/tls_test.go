@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
 	"github.com/xdsproxy/xdsproxy/proxy/mint"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -221,30 +221,13 @@ func TestRotation(t *testing.T) {
 
 // The keys of both legs are logged, so that a capture can be read.
 func TestKeyLog(t *testing.T) {
-	var log lockedBuffer
+	var log heard.Buffer
 	w := newSecureWorld(t, mode{true, true}, loopback, loopback, 0, func(p *Pair) { p.ListenTLS.KeyLog, p.UpstreamTLS.KeyLog = &log, &log })
 	client, server := w.dial()
 	w.exchange(client, server)
 	if n := strings.Count(log.String(), "CLIENT_TRAFFIC_SECRET_0 "); n != 2 {
 		t.Errorf("%d connections in the log:\n%s", n, log.String())
 	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // Any certificate will do where that was asked for, and the entry says so.

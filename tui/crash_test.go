@@ -1,16 +1,15 @@
 package tui
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -46,24 +45,6 @@ func (v *broken) Tick(view.Screen) tea.Cmd {
 	return nil
 }
 
-// screenBuffer is what a terminal is given.
-type screenBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *screenBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
-}
-
-func (b *screenBuffer) text() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.String()
-}
-
 // A panic anywhere in the screen ends it as leaving does: the terminal is given
 // back, the error says where, and nothing of what was on the screen is in it.
 func TestPanicEndsTheScreen(t *testing.T) {
@@ -72,7 +53,7 @@ func TestPanicEndsTheScreen(t *testing.T) {
 			m := newModel(t.Context(), fileSource(sessionPath("envoy-sotw-nack")), Options{})
 			defer m.log.Fetch.Close()
 			m.Push(&broken{at: at})
-			out := new(screenBuffer)
+			out := new(heard.Buffer)
 			in, typed := io.Pipe() // nobody types
 			defer typed.Close()
 			err := m.present(t.Context(), tea.WithInput(in), tea.WithOutput(out), tea.WithWindowSize(80, 24))
@@ -83,15 +64,15 @@ func TestPanicEndsTheScreen(t *testing.T) {
 			if !strings.Contains(string(crash.Stack), "(*broken).") {
 				t.Errorf("the stack does not say where:\n%s", crash.Stack)
 			}
-			if all := crash.Error() + string(crash.Stack) + out.text(); strings.Contains(all, payload) {
+			if all := crash.Error() + string(crash.Stack) + out.String(); strings.Contains(all, payload) {
 				t.Errorf("it tells what was sent:\n%s", all)
 			}
 			if crash.Cause != "string" {
 				t.Errorf("the cause is %q", crash.Cause)
 			}
-			enter, leave := strings.LastIndex(out.text(), "\x1b[?1049h"), strings.LastIndex(out.text(), "\x1b[?1049l")
+			enter, leave := strings.LastIndex(out.String(), "\x1b[?1049h"), strings.LastIndex(out.String(), "\x1b[?1049l")
 			if leave < enter {
-				t.Errorf("the terminal is not given back: %q", out.text())
+				t.Errorf("the terminal is not given back: %q", out.String())
 			}
 		})
 	}

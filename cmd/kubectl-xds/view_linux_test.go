@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -11,11 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
 	"golang.org/x/sys/unix"
 )
 
@@ -90,32 +89,14 @@ func (w *world) connect() {
 	}
 }
 
-// heard is what a program has said so far.
-type heard struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (h *heard) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.b.Write(p)
-}
-
-func (h *heard) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.b.String()
-}
-
 type running struct {
 	cmd       *exec.Cmd
-	out, errs *heard
+	out, errs *heard.Buffer
 }
 
 func (w *world) start(env []string, args ...string) *running {
 	w.t.Helper()
-	r := &running{cmd: exec.Command(filepath.Join(w.bin, "kubectl-xds"), args...), out: &heard{}, errs: &heard{}}
+	r := &running{cmd: exec.Command(filepath.Join(w.bin, "kubectl-xds"), args...), out: new(heard.Buffer), errs: new(heard.Buffer)}
 	r.cmd.Env = append(append(os.Environ(), "PATH="+w.bin, "STANDIN="+w.dir, "XDG_STATE_HOME="+w.dir, "XDG_RUNTIME_DIR="+w.dir), env...)
 	r.cmd.Stdout, r.cmd.Stderr = r.out, r.errs
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -268,7 +249,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = near.Close()
-	screen := &heard{}
+	screen := new(heard.Buffer)
 	go func() { _, _ = io.Copy(screen, far) }()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()

@@ -22,15 +22,16 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // told is a host whose settings are set, and what it tells people.
-func told(t *testing.T, set map[string]string) (*Host, *lockedBuffer) {
+func told(t *testing.T, set map[string]string) (*Host, *heard.Buffer) {
 	t.Helper()
-	out := &lockedBuffer{}
+	out := new(heard.Buffer)
 	h := silent()
 	h.Stderr = out
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
@@ -50,8 +51,8 @@ func told(t *testing.T, set map[string]string) (*Host, *lockedBuffer) {
 }
 
 // words are what was told, without what is different each time.
-func words(dir string, out *lockedBuffer, err error) string {
-	text := strings.Join(out.lines(), "\n") + "\n"
+func words(dir string, out *heard.Buffer, err error) string {
+	text := strings.Join(lines(out), "\n") + "\n"
 	if err != nil {
 		text += "error: " + err.Error() + "\n"
 		if f, is := errors.AsType[*console.Failure](err); is {

@@ -88,7 +88,7 @@ func TestHeedHangups(t *testing.T) {
 		default:
 		}
 		cancel()
-		if text := strings.Join(out.lines(), "\n"); !strings.Contains(text, c.want) {
+		if text := strings.Join(lines(out), "\n"); !strings.Contains(text, c.want) {
 			t.Errorf("%s: %s", c.name, text)
 		}
 	}

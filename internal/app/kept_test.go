@@ -17,6 +17,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/csds"
 	"github.com/xdsproxy/xdsproxy/internal/trigger"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -105,7 +106,7 @@ func TestAwaitJudged(t *testing.T) {
 		rec := &Recording{spoken: c.spoken}
 		rec.Past.Note(c.judged, rec.Past.past)
 		(&Assembly{Host: h, Log: rec}).AwaitJudged(t.Context(), over)
-		if got := strings.Join(out.lines(), "\n"); got != c.want {
+		if got := strings.Join(lines(out), "\n"); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
@@ -213,7 +214,7 @@ func TestAssembled(t *testing.T) {
 			continue
 		}
 		s.Announce(t.Context(), func() { h.Tell("ready ") })()
-		if text := strings.ReplaceAll(strings.Join(out.lines(), "\n"), dir, "DIR"); !strings.Contains(text, c.want) {
+		if text := strings.ReplaceAll(strings.Join(lines(out), "\n"), dir, "DIR"); !strings.Contains(text, c.want) {
 			t.Errorf("%v: %s", c.set, text)
 		}
 		if left, _ := os.ReadDir(filepath.Join(dir, "xdsproxy")); (len(left) > 0) != (c.set["viewer"] == "" || strings.Contains(c.set["viewer"], ":0")) {
@@ -268,7 +269,7 @@ func TestNetCause(t *testing.T) {
 const rejected = "C> type=CDS V= N= R=[] node=n1\nS< type=CDS V=1 N=a res=[c1]\nC> type=CDS V= N=a R=[] err=\"no\"\n"
 
 // recorded is a host with the recording of a script.
-func recorded(t *testing.T, set map[string]string, text string) (*Assembly, *lockedBuffer) {
+func recorded(t *testing.T, set map[string]string, text string) (*Assembly, *heard.Buffer) {
 	t.Helper()
 	s, err := script.Parse("test", []byte(text))
 	if err != nil {
@@ -316,7 +317,7 @@ func TestAwaitDumps(t *testing.T) {
 		a.dumps.skipped.Add(c.skipped)
 		a.AwaitDumps(t.Context())
 		var got []string
-		for _, line := range out.lines() {
+		for _, line := range lines(out) {
 			if line != "" && line[0] != '{' { // no line of the log
 				got = append(got, strings.ReplaceAll(line, dir, "DIR"))
 			}
@@ -346,7 +347,7 @@ func TestOverseeAfter(t *testing.T) {
 		}
 		last := a.Log.spoken
 		a.oversee(last-6+after, nil, nil, nil, nil)
-		if got := strings.Contains(strings.Join(out.lines(), "\n"), "nack-received"); got != want {
+		if got := strings.Contains(strings.Join(lines(out), "\n"), "nack-received"); got != want {
 			t.Errorf("after entry %d, of %d: told %v", last-6+after, last, got)
 		}
 	}

@@ -204,7 +204,7 @@ func TestAttended(t *testing.T) {
 				}
 			default:
 			}
-			if text := strings.Join(out.lines(), "\n"); !strings.Contains(text, c.want) || c.want == "" && text != "" {
+			if text := strings.Join(lines(out), "\n"); !strings.Contains(text, c.want) || c.want == "" && text != "" {
 				t.Errorf("told is %s; want %s", text, c.want)
 			}
 		})
@@ -234,8 +234,8 @@ func TestCount(t *testing.T) {
 			a.ops = &operations{metrics: admin.NewMetrics(h.rules())}
 		}
 		a.Count()
-		if seen := rec.Past.seen() > 0; seen != counts || strings.Join(out.lines(), "") != "" {
-			t.Errorf("counting %v: seen %v, %q", counts, seen, out.lines())
+		if seen := rec.Past.seen() > 0; seen != counts || strings.Join(lines(out), "") != "" {
+			t.Errorf("counting %v: seen %v, %q", counts, seen, lines(out))
 		}
 	}
 }

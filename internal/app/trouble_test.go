@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -27,35 +26,22 @@ func silent() *Host {
 	return &Host{Console: &console.Console{Ctx: context.Background(), Stdout: io.Discard, Stderr: io.Discard}, Settings: settings.New(), Logger: zap.NewNop()}
 }
 
-// lockedBuffer is written to by timers.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) lines() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Split(strings.TrimSuffix(l.b.String(), "\n"), "\n")
+// lines are what was written, by timers.
+func lines(b *heard.Buffer) []string {
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
 // A disk that fails is told of until it works again.
 func TestTroubleLasts(t *testing.T) {
-	out := &lockedBuffer{}
+	out := new(heard.Buffer)
 	tr := &trouble{con: &console.Console{Stderr: out}, every: time.Millisecond, lost: func() uint64 { return 7 }}
 	tr.report(nil)
 	tr.report(errors.New("no space left on device"))
-	for len(out.lines()) < 3 {
+	for len(lines(out)) < 3 {
 		time.Sleep(time.Millisecond)
 	}
 	tr.report(nil)
-	lines := out.lines()
+	lines := lines(out)
 	for i, want := range map[int]string{
 		0:              "xdsproxy: warning: no space left on device; forwarding is not affected",
 		1:              "xdsproxy: warning: the recording cannot be written as it should, for ",
@@ -79,7 +65,7 @@ func TestRecordingWithoutDirectory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
-			out := &lockedBuffer{}
+			out := new(heard.Buffer)
 			h := silent()
 			h.Stderr = out
 			dir := filepath.Join(t.TempDir(), "dir")
@@ -93,12 +79,12 @@ func TestRecordingWithoutDirectory(t *testing.T) {
 			warned := func(text string) {
 				t.Helper()
 				for range 6000 {
-					if strings.Contains(strings.Join(out.lines(), "\n"), text) {
+					if strings.Contains(strings.Join(lines(out), "\n"), text) {
 						return
 					}
 					time.Sleep(10 * time.Millisecond)
 				}
-				t.Fatalf("no %q in %q", text, out.lines())
+				t.Fatalf("no %q in %q", text, lines(out))
 			}
 			rec.Append(session.Entry{Kind: session.KindConnect, Conn: 1})
 			for rec.Stats().Entries == 0 {
@@ -121,7 +107,7 @@ func TestRecordingWithoutDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			rec.Account(h.Console)
-			said := strings.Join(out.lines(), "\n")
+			said := strings.Join(lines(out), "\n")
 			for _, want := range []string{"s.xdsp was removed or renamed, with ", "; nothing was dropped\n", "lost " + filepath.Join(dir, "s.xdsp") + ": "} {
 				if !strings.Contains(said, want) {
 					t.Errorf("no %q in\n%s", want, said)

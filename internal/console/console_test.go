@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
 )
 
 // spoken is a console, and what it said.
@@ -125,7 +127,7 @@ func (hinted) Hint() string  { return "do this" }
 // told by what is called next.
 func TestLazyWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var got strings.Builder
+		var got heard.Buffer // a timer writes
 		l := NewLazyWriter(&got)
 		write := func(text string) {
 			if _, err := io.WriteString(l, text); err != nil {

@@ -1,7 +1,6 @@
 package playback
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,31 +16,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
-
-// heard is what a command prints.
-type heard struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (h *heard) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.b.Write(p)
-}
-
-func (h *heard) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.b.String()
-}
 
 // played is a replay of one side.
 type played struct {
 	Replay
-	out, said heard
+	out, said heard.Buffer
 }
 
 func play(t *testing.T, as, address string) *played {
