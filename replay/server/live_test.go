@@ -59,7 +59,8 @@ func serveTo(t *testing.T, recorded *replay.Plan, script, until string, o replay
 	if o.Idle == 0 {
 		o.Idle = time.Minute
 	}
-	o.Say = func(s string) { said <- fmt.Sprintf("%-6v %s", time.Since(begun).Round(time.Millisecond), s) }
+	// net/http looks after a millisecond and more whether a connection is idle when it shuts down.
+	o.Say = func(s string) { said <- fmt.Sprintf("%-6v %s", time.Since(begun).Round(10*time.Millisecond), s) }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var report *replay.Report
