@@ -22,6 +22,7 @@ var allowed = map[string][]string{
 	"internal/nearest":   {},
 	"internal/xds":       {"session"}, // for Side
 	"internal/protoscan": {},
+	"internal/unmarshal": {},
 	"internal/recent":    {},
 	"internal/lenient":   {},
 	"internal/protofile": {"decode"},
@@ -32,7 +33,7 @@ var allowed = map[string][]string{
 	"internal/wire":      {"session"},
 	"proxy":              {"session", "internal/wire"},
 	"recorder":           {"session", "internal/protoscan", "internal/heap"},
-	"decode":             {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/lenient"},
+	"decode":             {"session", "internal/xds", "internal/protoscan", "internal/unmarshal", "internal/recent", "internal/lenient"},
 	"internal/engine":    {"session", "internal/xds", "internal/recent", "decode"},
 	"check":              {"session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "internal/effect", "decode"},
 	"internal/effect":    {"session", "internal/xds", "internal/protoscan", "internal/engine", "internal/configdump", "decode"},
@@ -65,7 +66,7 @@ var allowed = map[string][]string{
 	"internal/serve":           {"session", "internal/bounded", "recorder"},
 	"internal/admin":           {"session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
 	"internal/csds":            {"session", "internal/xds", "internal/protoscan", "internal/engine", "internal/serve", "decode", "check"},
-	"replay":                   {"session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap", "internal/lenient", "replay/fault"},
+	"replay":                   {"session", "internal/xds", "internal/protoscan", "internal/unmarshal", "internal/engine", "recorder", "decode", "internal/bootstrap", "internal/lenient", "replay/fault"},
 	"replay/server":            {"session", "internal/xds", "decode", "replay", "replay/fault"},
 	"replay/client":            {"session", "internal/xds", "decode", "replay", "replay/fault"},
 	"replay/bisect":            {"session", "internal/xds", "internal/engine", "recorder", "decode", "replay"},
@@ -114,7 +115,7 @@ var allowed = map[string][]string{
 	"cmd/kubectl-xds":           {"deploy"}, // runs kubectl and xdsproxy as commands; links neither
 	"internal/bootstrap":        {"internal/lenient"},
 	"internal/held":             {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
-	"internal/configdump":       {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
+	"internal/configdump":       {"session", "internal/xds", "internal/lenient", "internal/unmarshal", "internal/engine", "decode"},
 	"internal/render/foreign":   {"internal/xds", "decode", "check", "internal/render"},
 	"internal/render/facts":     {"internal/render"},
 	"internal/xdstest/heard":    {}, // for tests
@@ -152,7 +153,7 @@ var thirdParty = map[string][]string{
 	"google.golang.org/grpc":           {"internal/held", "replay", "replay/server", "replay/client", "replay/bisect", "replay/shadow", "replay/replaytest", "internal/serve", "internal/csds", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
 	"github.com/bufbuild/protocompile": {"internal/protofile"},
-	"google.golang.org/protobuf":       {"internal/protofile", "internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym", "internal/held", "internal/csds"},
+	"google.golang.org/protobuf":       {"internal/protofile", "internal/protoscan", "internal/unmarshal", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym", "internal/held", "internal/csds"},
 	"charm.land/":                      {"tui", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline", "tui/view/viewtest"},
 	"github.com/charmbracelet/":        {"tui", "tui/terminal"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},

@@ -5,6 +5,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
 // Source is a file that a client subscribes to.
@@ -38,7 +40,7 @@ func visit(m protoreflect.Message, depth int, out *[]Source) {
 		return
 	}
 	if packed, is := m.Interface().(*anypb.Any); is {
-		if inner, err := packed.UnmarshalNew(); err == nil {
+		if inner, err := unmarshal.Packed(packed); err == nil {
 			visit(inner.ProtoReflect(), depth-1, out)
 		}
 		return

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/envoyproxy/protoc-gen-validate/validate"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -101,5 +103,20 @@ func foreign(rnd *rand.Rand) *descriptorpb.FileDescriptorProto {
 		Name: proto.String("h.proto"), Package: proto.String("h"), Syntax: proto.String("proto3"),
 		Dependency:  []string{"google/protobuf/duration.proto", "google/protobuf/wrappers.proto", "google/protobuf/empty.proto"},
 		MessageType: []*descriptorpb.DescriptorProto{m}, EnumType: []*descriptorpb.EnumDescriptorProto{enum},
+	}
+}
+
+// A map entry whose key comes again, as a number, crashes nobody: messages of version 2 are dynamic, and the reader of
+// these does not expect it.
+func TestKeyOfAnotherWireType(t *testing.T) {
+	field := func(b []byte, n protowire.Number, v []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(b, n, protowire.BytesType), v)
+	}
+	entry := protowire.AppendVarint(protowire.AppendTag(field(nil, 1, []byte("key")), 1, protowire.VarintType), 1)
+	named := field(nil, 5, entry) // endpoints, without the name of the cluster, which a constraint asks for
+	for _, of := range []string{"envoy.api.v2.ClusterLoadAssignment", "envoy.config.endpoint.v3.ClusterLoadAssignment"} {
+		if f := inspect.New(nil).Inspect("type.googleapis.com/"+of, named, false); !f.Known {
+			t.Errorf("%s: %+v", of, f)
+		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/decode/constraints"
+
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
 // validate has a message judged by its constraints.
@@ -18,7 +20,7 @@ func (in *Inspector) validate(t *typeFacts, b []byte) {
 		return
 	}
 	msg := mt.New()
-	if err := (proto.UnmarshalOptions{AllowPartial: true, DiscardUnknown: true}).Unmarshal(b, msg.Interface()); err != nil {
+	if err := unmarshal.With(proto.UnmarshalOptions{AllowPartial: true, DiscardUnknown: true}, b, msg.Interface()); err != nil {
 		return
 	}
 	inside := in.facts.Invalid

@@ -13,6 +13,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
 const (
@@ -61,7 +63,7 @@ func Plain(sent *decode.Resource, held *Resource) (was, is document.Document, wh
 // resource itself where its type is not known.
 func plain(typ, typeURL string, body []byte) []byte {
 	m := messageOf(typeURL)
-	if m == nil || proto.Unmarshal(body, m.Interface()) != nil {
+	if m == nil || unmarshal.Message(body, m.Interface()) != nil {
 		return body
 	}
 	if f := m.Descriptor().Fields().ByName("typed_config"); typ == "ECDS" && f != nil && f.Message() != nil && m.Has(f) {
@@ -80,7 +82,7 @@ func plain(typ, typeURL string, body []byte) []byte {
 func unwrap(any protoreflect.Message) {
 	url, value := opaque(any)
 	wrapped := messageOf(any.Get(url).String())
-	if wrapped == nil || wrapped.Descriptor().Name() != "TypedStruct" || proto.Unmarshal(any.Get(value).Bytes(), wrapped.Interface()) != nil {
+	if wrapped == nil || wrapped.Descriptor().Name() != "TypedStruct" || unmarshal.Message(any.Get(value).Bytes(), wrapped.Interface()) != nil {
 		return
 	}
 	innerURL, of := opaque(wrapped)
@@ -119,7 +121,7 @@ func redactMessage(m protoreflect.Message, within bool, depth int) {
 	switch m.Descriptor().FullName() {
 	case "google.protobuf.Any":
 		url, value := opaque(m)
-		if inner := messageOf(m.Get(url).String()); inner != nil && proto.Unmarshal(m.Get(value).Bytes(), inner.Interface()) == nil {
+		if inner := messageOf(m.Get(url).String()); inner != nil && unmarshal.Message(m.Get(value).Bytes(), inner.Interface()) == nil {
 			redactMessage(inner, within, depth+1)
 			if out, err := (proto.MarshalOptions{AllowPartial: true, Deterministic: true}).Marshal(inner.Interface()); err == nil {
 				m.Set(value, protoreflect.ValueOfBytes(out))

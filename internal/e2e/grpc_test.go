@@ -146,6 +146,7 @@ func startClient(t *testing.T, bootstrap []byte, cmd *exec.Cmd) (*lines, func())
 	if err != nil {
 		t.Fatal(err)
 	}
+	ownGroup(cmd) // of what it starts, too
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func startClient(t *testing.T, bootstrap []byte, cmd *exec.Cmd) (*lines, func())
 		close(exited)
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
+		killGroup(cmd)
 		<-exited
 		if t.Failed() {
 			t.Logf("output of %s:\n%s\n%s", cmd.Args[0], out, noise)

@@ -38,7 +38,7 @@ func manyClusters(many int) []byte {
 	return text(text(out, 4, []byte(resource.ClusterType)), 5, []byte("n1"))
 }
 
-var unjudged = regexp.MustCompile(`warning: the rules had no time for what was recorded from entry \d on`)
+var unjudged = regexp.MustCompile(`warning: the rules had no time for what was recorded from entry \d+ on`)
 
 // A response that takes the rules long keeps neither a proxy nor a command from
 // ending, and what was not judged is said. A command that is ended has not computed

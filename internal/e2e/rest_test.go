@@ -421,7 +421,8 @@ func TestManyPolls(t *testing.T) {
 	}
 	p.stop(t)
 	shown := string(p.run(t, "watch", p.file, "--no-follow"))
-	if lines := strings.Count(shown, "\n"); lines > 14 || !strings.Contains(shown, "x29,998 ") {
+	// Connections come and go: net/http keeps none whose request took it long to write.
+	if lines := strings.Count(shown, "\n") - strings.Count(shown, " CONN ") - strings.Count(shown, " GONE "); lines > 12 || !strings.Contains(shown, "x29,998 ") {
 		t.Errorf("%d lines:\n%s", lines, shown)
 	}
 	var status struct {

@@ -12,6 +12,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
 	"github.com/xdsproxy/xdsproxy/session"
+
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
 // LikeRecorded returns a live resource with the recorded masks in the place of
@@ -31,14 +33,14 @@ func LikeRecorded(typeURL string, recorded, live []byte) []byte {
 			return live
 		}
 		text, err := proto.Marshal(now.Interface())
-		if err == nil && proto.Unmarshal(MaskedResource(mask.New(), typeURL, text), masked.Interface()) == nil &&
+		if err == nil && unmarshal.Message(MaskedResource(mask.New(), typeURL, text), masked.Interface()) == nil &&
 			alike(old, now, masked, 0) && proto.Equal(old.Interface(), now.Interface()) {
 			return recorded
 		}
 		return live
 	}
-	if proto.Unmarshal(recorded, old.Interface()) != nil || proto.Unmarshal(live, now.Interface()) != nil ||
-		proto.Unmarshal(MaskedResource(mask.New(), typeURL, live), masked.Interface()) != nil {
+	if unmarshal.Message(recorded, old.Interface()) != nil || unmarshal.Message(live, now.Interface()) != nil ||
+		unmarshal.Message(MaskedResource(mask.New(), typeURL, live), masked.Interface()) != nil {
 		return live
 	}
 	if !alike(old, now, masked, 0) {
@@ -149,8 +151,8 @@ func alikeAny(old, now, masked protoreflect.Message, depth int) bool {
 		return false
 	}
 	o, n, m := typ.New(), typ.New(), typ.New()
-	if proto.Unmarshal(old.Get(value).Bytes(), o.Interface()) != nil || proto.Unmarshal(now.Get(value).Bytes(), n.Interface()) != nil ||
-		proto.Unmarshal(masked.Get(value).Bytes(), m.Interface()) != nil || !alike(o, n, m, depth+1) {
+	if unmarshal.Message(old.Get(value).Bytes(), o.Interface()) != nil || unmarshal.Message(now.Get(value).Bytes(), n.Interface()) != nil ||
+		unmarshal.Message(masked.Get(value).Bytes(), m.Interface()) != nil || !alike(o, n, m, depth+1) {
 		return false
 	}
 	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(n.Interface())

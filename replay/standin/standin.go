@@ -28,6 +28,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
+
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
 const (
@@ -143,7 +145,7 @@ func (r *renewal) any(b []byte) []byte {
 		return b
 	}
 	m := typ.New()
-	if proto.Unmarshal(b, m.Interface()) != nil || !r.walk(m, place{}, 0) {
+	if unmarshal.Message(b, m.Interface()) != nil || !r.walk(m, place{}, 0) {
 		return b
 	}
 	out, err := proto.Marshal(m.Interface())
@@ -246,7 +248,7 @@ func (r *renewal) walkAny(m protoreflect.Message, at place, depth int) bool {
 		return false
 	}
 	inner := typ.New()
-	if proto.Unmarshal(body, inner.Interface()) != nil || !r.walk(inner, at, depth+1) {
+	if unmarshal.Message(body, inner.Interface()) != nil || !r.walk(inner, at, depth+1) {
 		return false
 	}
 	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(inner.Interface())
