@@ -16,7 +16,7 @@ BENCH    ?=
 TOOL := $(GO) tool -modfile=internal/tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-e2e test-rest test-deploy lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium peers release release-twice release-try vet-os link-os ci full clean
+.PHONY: help build test test-e2e test-racy test-plain test-deploy lint fmt fuzz mutants bench fleet demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard moto duckdb pyspark tmux tshark tcpdump iptables kubectl chromium peers release release-twice release-try vet-os link-os ci full clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -49,20 +49,21 @@ TEST    = $(GO) test -vet=off -ldflags=-w
 RACE    = $(if $(filter 1,$(shell CGO_ENABLED= $(GO) env CGO_ENABLED)),CGO_ENABLED=1 $(TEST) -race,$(TEST))
 
 test: peers ## all tests, with the race detector where goroutines meet, against real xDS clients
-	@$(MAKE) --no-print-directory -k -j2 test-e2e test-rest
+	@$(MAKE) --no-print-directory -k -j3 test-e2e test-racy test-plain
 	@$(MAKE) --no-print-directory test-deploy
 
 test-e2e:
 	@$(TEST) -parallel 8 -timeout 25m $(E2E)
 
-# Packages with goroutines wait more than others: three at a time.
-test-rest:
+test-racy:
+	@$(RACE) -timeout 20m -skip '$(STEADY)' $(RACY)
+
+test-plain:
 	@bad=0; \
-	$(RACE) -p 3 -timeout 20m -skip '$(STEADY)' $(RACY) || bad=1; \
+	$(TEST) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACY) $(E2E))") || bad=1; \
 	$(TEST) -timeout 20m -run '$(STEADY)' $(STEADIES) || bad=1; \
 	$(RACE) -timeout 20m -run 'Live|ReadingAlong' ./check ./internal/agree || bad=1; \
 	$(RACE) -timeout 20m -run '$(RACING)' ./cmd/xdsproxy || bad=1; \
-	$(TEST) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACY) $(E2E))") || bad=1; \
 	exit $$bad
 
 # In a module of its own, with the types of Kubernetes.

@@ -12,6 +12,7 @@ import (
 
 // pane is a program in a real terminal.
 type pane struct {
+	sent   string // all that came to the terminal, in this file
 	t      *testing.T
 	socket string
 	asked  int // how often: see after
@@ -24,7 +25,8 @@ func newPane(t *testing.T, columns, rows int, args ...string) *pane {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not there; internal/e2e/tools/tmux.sh installs it")
 	}
-	p := &pane{t: t, socket: filepath.Join(t.TempDir(), "tmux")}
+	dir := t.TempDir()
+	p := &pane{t: t, socket: filepath.Join(dir, "tmux"), sent: filepath.Join(dir, "sent")}
 	words := []string{"exec"}
 	for _, a := range append([]string{program(t)}, args...) {
 		words = append(words, "'"+a+"'")
@@ -32,7 +34,7 @@ func newPane(t *testing.T, columns, rows int, args ...string) *pane {
 	home := t.TempDir()
 	p.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows),
 		"-e", "XDG_STATE_HOME="+home, "-e", "XDG_CONFIG_HOME="+home, "-e", "XDG_RUNTIME_DIR="+home, strings.Join(words, " "),
-		";", "set", "remain-on-exit", "on")
+		";", "set", "remain-on-exit", "on", ";", "pipe-pane", "cat >"+p.sent)
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", p.socket, "kill-server").Run() })
 	return p
 }
