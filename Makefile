@@ -42,6 +42,10 @@ RACING  = (Scripts|Signal|Hangup|TooManyClients|RunForwards|ClosedPipe|Watch|Unr
 STEADY  = ^Test(EveryKeyActsOrSaysWhyNot|PrivacyHidesNames|NothingUnprintable|ViewsFit|NamesAreResized|ManyNamesLookDifferent|Epochs|SalvageAroundEveryByte|EveryBitFlip|TornAtEveryByte|AllSessions|MergeMemory)$$
 STEADIES = ./tui ./recorder ./internal/convert/columns ./internal/across
 
+# Here every third session and some generated conversations do for a change; make full
+# has all of them.
+SHORTER = ./cmd/xdsproxy ./internal/agree
+
 # make lint vets. Two hundred binaries are linked: without what debuggers read, each is
 # in two thirds of the time.
 TEST    = $(GO) test -vet=off -ldflags=-w
@@ -56,14 +60,17 @@ test-e2e:
 	@$(TEST) -parallel 8 -timeout 25m $(E2E)
 
 test-racy:
-	@$(RACE) -timeout 20m -skip '$(STEADY)' $(RACY)
+	@bad=0; \
+	$(RACE) -timeout 20m -skip '$(STEADY)' $(RACY) || bad=1; \
+	$(RACE) -timeout 20m -run 'Live|ReadingAlong' ./check ./internal/agree || bad=1; \
+	$(RACE) -parallel 8 -timeout 20m -run '$(RACING)' ./cmd/xdsproxy || bad=1; \
+	exit $$bad
 
 test-plain:
 	@bad=0; \
-	$(TEST) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACY) $(E2E))") || bad=1; \
+	$(TEST) -short -parallel 8 -timeout 20m $(SHORTER) || bad=1; \
+	$(TEST) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACY) $(E2E) $(SHORTER))") || bad=1; \
 	$(TEST) -timeout 20m -run '$(STEADY)' $(STEADIES) || bad=1; \
-	$(RACE) -timeout 20m -run 'Live|ReadingAlong' ./check ./internal/agree || bad=1; \
-	$(RACE) -timeout 20m -run '$(RACING)' ./cmd/xdsproxy || bad=1; \
 	exit $$bad
 
 # In a module of its own, with the types of Kubernetes.
