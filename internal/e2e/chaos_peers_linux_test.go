@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -60,8 +61,12 @@ func (l *countingListener) Accept() (net.Conn, error) {
 // serveGRPC serves until ctx is done, and is stopped and begun anew meanwhile.
 func (s *chaosServer) serveGRPC(ctx context.Context, addr string) error {
 	r := s.rng()
-	for ctx.Err() == nil {
+	for away := time.Now(); ctx.Err() == nil; {
 		l, err := net.Listen("tcp", addr)
+		if errors.Is(err, syscall.EADDRINUSE) && time.Since(away) < patience { // by another test, for a moment
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -84,6 +89,7 @@ func (s *chaosServer) serveGRPC(ctx context.Context, addr string) error {
 		}
 		server.Stop()
 		<-done
+		away = time.Now()
 	}
 	return nil
 }
