@@ -125,6 +125,30 @@ func (r *ring) bytes() (total int64) {
 	return total
 }
 
+// The oldest segments go when all of them, with room for the newest to grow, exceed the memory; the newest stays.
+func TestRingForgets(t *testing.T) {
+	for _, tc := range []struct {
+		sizes []int // the newest is the last
+		left  int
+	}{
+		{[]int{100, 300, 300}, 3},
+		{[]int{101, 300, 300}, 2},
+		{[]int{900, 100, 300, 300}, 3},
+		{[]int{300, 300, 701}, 1},
+		{[]int{1, 700}, 1},
+		{[]int{900}, 1},
+	} {
+		r := &ring{limit: 800}
+		for _, n := range tc.sizes {
+			r.parts = append(r.parts, &ringPart{b: make([]byte, n)})
+		}
+		newest := r.parts[len(r.parts)-1]
+		if err := r.forget(0, nil); err != nil || len(r.parts) != tc.left || r.parts[len(r.parts)-1] != newest {
+			t.Errorf("of %v are left %d, want %d: %v", tc.sizes, len(r.parts), tc.left, err)
+		}
+	}
+}
+
 // What is held stays, whatever the ring drops.
 func TestRingHolds(t *testing.T) {
 	l, write := ringOf(t, Options{Memory: 64 << 10})
