@@ -21,6 +21,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/handmade"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
 // isValid has the generated code judge a message, and that of every Any in it. Where
@@ -280,7 +281,10 @@ func checkUndecodable(t testing.TB, in *inspect.Inspector, mt protoreflect.Messa
 	t.Helper()
 	f := in.Inspect("a/"+string(mt.Descriptor().FullName()), wire, false)
 	msg := mt.New()
-	err := proto.UnmarshalOptions{AllowPartial: true}.Unmarshal(wire, msg.Interface())
+	err := unmarshal.With(proto.UnmarshalOptions{AllowPartial: true}, wire, msg.Interface())
+	if err != nil && strings.HasPrefix(err.Error(), "cannot read ") {
+		return // it would have panicked: it cannot say what is right
+	}
 	if err != nil && f.Undecodable == "" {
 		t.Fatalf("%s %x: decodes, but %v", mt.Descriptor().FullName(), wire, err)
 	}
@@ -296,7 +300,7 @@ func hasBrokenAny(m protoreflect.Message) bool {
 			return false
 		}
 		inner := mt.New()
-		return proto.UnmarshalOptions{AllowPartial: true}.Unmarshal(a.Value, inner.Interface()) != nil || hasBrokenAny(inner)
+		return unmarshal.With(proto.UnmarshalOptions{AllowPartial: true}, a.Value, inner.Interface()) != nil || hasBrokenAny(inner)
 	}
 	broken := false
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
