@@ -29,18 +29,19 @@ build: ## build bin/xdsproxy
 # whose code or tests start them, and in what of cmd/xdsproxy runs for long. The
 # rest of its tests start the program some thousand times, which takes five times
 # as long under it. In check and internal/agree they meet where a log is read while
-# it is written, in internal/bench/fleetday in the simulation, and in internal/report
-# nowhere in its tests, which make a hundred reports; make full has these under it.
+# it is written, in internal/bench/fleetday in the simulation, in internal/convert/columns
+# in one test, and in internal/report nowhere in its tests, which make a hundred reports;
+# make full has these under it.
 # The end-to-end tests start programs, and mostly wait for them:
 # they run beside all others, eight at a time, and under the race detector in make full.
 E2E     = ./internal/e2e
-RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -vxF -e ./deploy/test -e ./internal/tools/release -e ./cmd/xdsproxy -e ./check -e ./internal/agree -e ./internal/bench/fleetday -e ./internal/report -e $(E2E))
+RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -vxF -e ./deploy/test -e ./internal/tools/release -e ./cmd/xdsproxy -e ./check -e ./internal/agree -e ./internal/bench/fleetday -e ./internal/report -e ./internal/convert/columns -e $(E2E))
 RACING  = (Scripts|Signal|Hangup|TooManyClients|RunForwards|ClosedPipe|Watch|Unready|TakenAway|LastWords)/^(admin|demo|listeners|replay|run|segments|terminal|viewer|viewertoken|watch|wrap|wraptls)$$
 # These do much on one goroutine: keys pressed on a screen, files cut and damaged at each
-# byte, every session there is. Under the race detector they take five times as long, and
+# byte. Under the race detector they take five times as long, and
 # make full has them there.
-STEADY  = ^Test(EveryKeyActsOrSaysWhyNot|PrivacyHidesNames|NothingUnprintable|ViewsFit|NamesAreResized|ManyNamesLookDifferent|Epochs|SalvageAroundEveryByte|EveryBitFlip|TornAtEveryByte|AllSessions|MergeMemory)$$
-STEADIES = ./tui ./recorder ./internal/convert/columns ./internal/across
+STEADY  = ^Test(EveryKeyActsOrSaysWhyNot|PrivacyHidesNames|NothingUnprintable|ViewsFit|NamesAreResized|ManyNamesLookDifferent|Epochs|SalvageAroundEveryByte|EveryBitFlip|TornAtEveryByte|MergeMemory)$$
+STEADIES = ./tui ./recorder ./internal/across
 
 # Here every third session and some generated conversations do for a change; make full
 # has all of them.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
-	"golang.org/x/sys/unix"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest/terminal"
 )
 
 // guard is when a test gives up.
@@ -240,7 +240,7 @@ func TestWatchGoesOn(t *testing.T) {
 // The screen is drawn on the terminal of the plugin, and has its keys.
 func TestOpen(t *testing.T) {
 	w := newWorld(t)
-	far, near := terminal(t)
+	far, near := terminal.Pair(t)
 	cmd := exec.Command(filepath.Join(w.bin, "kubectl-xds"), "open", "deploy/xdsproxy", "--port", w.port)
 	cmd.Env = append(os.Environ(), "PATH="+w.bin, "STANDIN="+w.dir, "XDG_STATE_HOME="+w.dir, "XDG_RUNTIME_DIR="+w.dir, "TERM=xterm-256color")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = near, near, near
@@ -268,36 +268,6 @@ func TestOpen(t *testing.T) {
 		case <-time.After(time.Second):
 		}
 	}
-}
-
-// terminal is a terminal of one's own: the far end, and what a program sees of it.
-func terminal(t *testing.T) (far, near *os.File) {
-	t.Helper()
-	far, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { far.Close() })
-	raw, err := far.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var number int
-	if cerr := raw.Control(func(fd uintptr) {
-		if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {
-			number, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
-		}
-		if err == nil {
-			err = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100})
-		}
-	}); cerr != nil || err != nil {
-		t.Fatal(cerr, err)
-	}
-	near, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return far, near
 }
 
 // children counts the processes that a process has started and that are there.

@@ -58,13 +58,7 @@ diff {"name": "none"}
 // What an assistant is answered, of a script and of what is not there.
 func TestAssistantIsAnswered(t *testing.T) {
 	plainHome(t)
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	filled(t, filepath.Join(here, "..", "..", "check", "testdata", "sessions"), dir)
-	t.Chdir(dir)
+	here, _ := filled(t)
 	var b strings.Builder
 	for _, source := range []string{"loop.xds", "nowhere.xdsp"} {
 		in, ask := io.Pipe()
@@ -128,13 +122,7 @@ func TestAssistantIsAnswered(t *testing.T) {
 // far as it can be read.
 func TestStatusIsServed(t *testing.T) {
 	plainHome(t)
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	filled(t, filepath.Join(here, "..", "..", "check", "testdata", "sessions"), dir)
-	t.Chdir(dir)
+	_, dir := filled(t)
 	for _, c := range []struct {
 		source, client string
 		in             string // a file

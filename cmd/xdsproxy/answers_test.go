@@ -43,25 +43,19 @@ func TestAnswers(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatal("there is no session", err)
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, page := range pages {
 		t.Run(strings.TrimSuffix(filepath.Base(page), ".txt"), func(t *testing.T) {
 			text, err := os.ReadFile(page)
 			if err != nil {
 				t.Fatal(err)
 			}
-			dir := t.TempDir()
+			here, dir := filled(t)
 			for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"} {
 				t.Setenv(v, filepath.Join(dir, "home"))
 			}
 			for _, v := range []string{"SHELL", "PAGER", "XDSPROXY_PAGER", "NO_COLOR", "CLICOLOR_FORCE"} {
 				t.Setenv(v, "")
 			}
-			filled(t, filepath.Join(here, "..", "..", "check", "testdata", "sessions"), dir)
-			t.Chdir(dir)
 			var b strings.Builder
 			for line := range strings.Lines(string(text)) {
 				if strings.HasPrefix(line, "# ") {
@@ -76,9 +70,15 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// filled makes the files of a session.
-func filled(t *testing.T, sessions, dir string) {
+// filled goes to a directory with the files of a session, from here.
+func filled(t *testing.T) (here, dir string) {
 	t.Helper()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	t.Chdir(dir)
 	for name, text := range shellFiles {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -91,7 +91,7 @@ func filled(t *testing.T, sessions, dir string) {
 	for to, from := range map[string]string{
 		"nack.xdsp": "envoy-sotw-nack", "demo.xdsp": "demo", "fleet/cluster=blue/proxy=gw-0/a.xdsp": "demo", "fleet/cluster=blue/proxy=gw-1/b.xdsp": "envoy-sotw-nack",
 	} {
-		b, err := os.ReadFile(filepath.Join(sessions, from+".xdsp"))
+		b, err := os.ReadFile(filepath.Join(here, "..", "..", "check", "testdata", "sessions", from+".xdsp"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,6 +112,7 @@ func filled(t *testing.T, sessions, dir string) {
 			}
 		}
 	}
+	return here, dir
 }
 
 // ran is what comes of a line of a session. Behind < stands the name of what is

@@ -66,17 +66,11 @@ func (s *screen) types(t *testing.T, keys string) {
 // a recording can be looked at on the screen.
 func TestAtTerminal(t *testing.T) {
 	plainHome(t)
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
+	_, dir := filled(t)
 	state := filepath.Join(dir, "state")
 	for name, value := range map[string]string{"XDG_STATE_HOME": state, "TERM": "xterm-256color", "PAGER": "", "XDSPROXY_PAGER": "", "NO_COLOR": "1"} {
 		t.Setenv(name, value)
 	}
-	filled(t, filepath.Join(here, "..", "..", "check", "testdata", "sessions"), dir)
-	t.Chdir(dir)
 	for _, c := range []struct {
 		args []string
 		env  map[string]string

@@ -5,7 +5,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/decode/constraints"
-
 	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -120,7 +121,7 @@ func (r *Resource) json() json.RawMessage {
 // jsonOf is a message without the spaces that protojson scatters, or nil if it
 // holds a type that is not linked.
 func jsonOf(m proto.Message) []byte {
-	b, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	b, err := unmarshal.ToJSON(protojson.MarshalOptions{UseProtoNames: true}, m)
 	if err != nil {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/admin"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/csds"
+	"github.com/xdsproxy/xdsproxy/internal/held"
 	"github.com/xdsproxy/xdsproxy/internal/trigger"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest/heard"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -24,7 +25,7 @@ import (
 
 // Nobody looks at what passes where rules are off and nobody wants to be told of it.
 func TestWhoLooksOn(t *testing.T) {
-	s, err := script.Parse("test", []byte("C> type=CDS V= N= R=[] node=n1\nS< type=CDS V=1 N=a res=[c1]\n-- tick\n"))
+	s, err := script.Parse("test", []byte("C> type=CDS V= N= R=[] node=n1\nS< type=CDS V=1 N=a res=[c1]\nC> type=CDS V= N=a R=[] err=\"no\"\n-- tick\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,16 +38,16 @@ func TestWhoLooksOn(t *testing.T) {
 		"rules":          {true, func(*Assembly) {}, true},
 		"metrics":        {false, func(a *Assembly) { a.ops = &operations{metrics: admin.NewMetrics(nil)} }, true},
 		"dumps":          {false, func(a *Assembly) { a.dumps = &dumps{trigger: trigger.New(nil, time.Minute)} }, true},
-		"who is asked":   {false, func(a *Assembly) { a.held = &asking{} }, true},
+		"who is asked":   {false, func(a *Assembly) { a.held = &asking{held.Start(held.Options{})} }, true},
 		"who is told":    {false, func(a *Assembly) { a.status = statusOf(a.Log) }, true},
-		"all, and rules": {true, func(a *Assembly) { a.held, a.status = &asking{}, statusOf(a.Log) }, true},
+		"all, and rules": {true, func(a *Assembly) { a.held, a.status = &asking{held.Start(held.Options{})}, statusOf(a.Log) }, true},
 	} {
 		for _, watched := range []bool{false, true} { // by a person at the screen
 			set := map[string]string{"no-record": "true"}
 			if !c.rules {
 				set["no-check"] = "true"
 			}
-			h, _ := told(t, set)
+			h, out := told(t, set)
 			rec, err := h.Record("")
 			if err != nil {
 				t.Fatal(err)
@@ -68,6 +69,9 @@ func TestWhoLooksOn(t *testing.T) {
 			}
 			if got := rec.Past.seen() > 0; got != want {
 				t.Errorf("%s, at the screen %v: looked at %v", name, watched, got)
+			}
+			if said := out.String(); watched && said != "" || strings.Contains(said, "failed") { // the screen shows it
+				t.Errorf("%s, at the screen %v: said %s", name, watched, said)
 			}
 			if a.status != nil {
 				a.status.View.Over()

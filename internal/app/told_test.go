@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
-	"github.com/xdsproxy/xdsproxy/internal/admin"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/files"
 	"github.com/xdsproxy/xdsproxy/internal/golden"
@@ -208,35 +206,6 @@ func TestAttended(t *testing.T) {
 				t.Errorf("told is %s; want %s", text, c.want)
 			}
 		})
-	}
-}
-
-// Who only counts says nothing of what rules find.
-func TestCount(t *testing.T) {
-	s, err := script.Parse("test", []byte("C> type=CDS V= N= R=[] node=n1\nS< type=CDS V=1 N=a res=[c1]\nC> type=CDS V= N=a R=[] err=\"no\"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, counts := range []bool{true, false} {
-		h, out := told(t, map[string]string{"no-record": "true"})
-		rec, err := h.Record("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for e := range s.Entries() {
-			rec.Append(e)
-		}
-		if err := rec.Close(); err != nil {
-			t.Fatal(err)
-		}
-		a := &Assembly{Host: h, Log: rec}
-		if counts {
-			a.ops = &operations{metrics: admin.NewMetrics(h.rules())}
-		}
-		a.Count()
-		if seen := rec.Past.seen() > 0; seen != counts || strings.Join(lines(out), "") != "" {
-			t.Errorf("counting %v: seen %v, %q", counts, seen, lines(out))
-		}
 	}
 }
 

@@ -12,9 +12,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const (
@@ -152,7 +151,7 @@ func reify(of, inner protoreflect.Message, within bool, depth int) bool {
 		return false
 	}
 	redactMessage(inner, within, depth+1)
-	text, err := (protojson.MarshalOptions{UseProtoNames: true, AllowPartial: true}).Marshal(inner.Interface())
+	text, err := unmarshal.ToJSON(protojson.MarshalOptions{UseProtoNames: true, AllowPartial: true}, inner.Interface())
 	if err != nil {
 		return false
 	}

@@ -4,6 +4,7 @@ package unmarshal
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -28,6 +29,12 @@ func With(o proto.UnmarshalOptions, b []byte, m proto.Message) (err error) {
 func Packed(a *anypb.Any) (m proto.Message, err error) {
 	defer caught(&err, a.MessageName())
 	return a.UnmarshalNew()
+}
+
+// ToJSON writes m as JSON, for which it reads the messages in Anys.
+func ToJSON(o protojson.MarshalOptions, m proto.Message) (text []byte, err error) {
+	defer caught(&err, m.ProtoReflect().Descriptor().FullName())
+	return o.Marshal(m)
 }
 
 func caught(err *error, of protoreflect.FullName) {

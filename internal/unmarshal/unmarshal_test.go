@@ -1,14 +1,18 @@
 package unmarshal_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	_ "github.com/xdsproxy/xdsproxy/decode/types"
 	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
@@ -30,6 +34,27 @@ func TestKeyOfAnotherWireType(t *testing.T) {
 	}
 	if err := unmarshal.With(proto.UnmarshalOptions{DiscardUnknown: true}, twice[:3], dynamic()); err == nil {
 		t.Error("a map that is cut off is read")
+	}
+}
+
+// The same in an Any, of a type that is registered as a dynamic one, as those of version 2 are.
+func TestKeyWithinAny(t *testing.T) {
+	const name = "envoy.api.v2.ClusterLoadAssignment"
+	entry := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "k")
+	whole := protowire.AppendBytes(protowire.AppendTag(nil, 5, protowire.BytesType), entry) // named_endpoints
+	entry = protowire.AppendVarint(protowire.AppendTag(entry, 1, protowire.VarintType), 1)
+	twice := protowire.AppendBytes(protowire.AppendTag(nil, 5, protowire.BytesType), entry)
+	for _, c := range []struct {
+		body []byte
+		well bool
+	}{{whole, true}, {twice, false}} {
+		packed := &anypb.Any{TypeUrl: "type.googleapis.com/" + name, Value: c.body}
+		if m, err := unmarshal.Packed(packed); (err == nil) != c.well || c.well && string(m.ProtoReflect().Descriptor().FullName()) != name {
+			t.Errorf("%x: %v, %v", c.body, m, err)
+		}
+		if text, err := unmarshal.ToJSON(protojson.MarshalOptions{}, packed); (err == nil) != c.well || c.well && !bytes.Contains(text, []byte("namedEndpoints")) {
+			t.Errorf("%x: %s, %v", c.body, text, err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
 // FromJSON is a message of REST, of the type with this name, as gRPC has it. A mask
@@ -34,10 +35,10 @@ func ToJSON(name string, wire []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := proto.Unmarshal(wire, m); err != nil {
+	if err := unmarshal.Message(wire, m); err != nil {
 		return nil, err
 	}
-	return protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	return unmarshal.ToJSON(protojson.MarshalOptions{UseProtoNames: true}, m)
 }
 
 func message(name string) (proto.Message, error) {

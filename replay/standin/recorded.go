@@ -9,11 +9,10 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
 	"github.com/xdsproxy/xdsproxy/session"
-
-	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
 // LikeRecorded returns a live resource with the recorded masks in the place of

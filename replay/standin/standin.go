@@ -26,10 +26,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
-
-	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
 )
 
 const (
