@@ -30,6 +30,9 @@ func (x *Export) repair(ctx context.Context, from, to string) error {
 		return input.Unreadable(err)
 	case done.Entries == 0:
 		f := console.Failed("nothing could be rescued of %q: it holds no entry that can be read", from)
+		if older := olderSegments(from); older != "" {
+			f = f.Hint("%s", older)
+		}
 		if done.Damages > 0 {
 			f.Code = console.ExitDamaged
 		}
@@ -49,9 +52,18 @@ func (x *Export) repair(ctx context.Context, from, to string) error {
 			render.Count(done.Damages, "damaged place", "damaged places"))
 	}
 	x.Say("read it with: xdsproxy watch %s", console.ShellWord(to))
-	older, _ := filepath.Glob(strings.TrimSuffix(from, ".xdsp") + ".[0-9][0-9][0-9][0-9][0-9][0-9].xdsp") // a strange name has none
-	if len(older) > 0 {
-		x.Say("the recording has older segments, which are rescued one by one: %s", strings.Join(older, ", "))
+	if older := olderSegments(from); older != "" {
+		x.Say("%s", older)
 	}
 	return nil
+}
+
+// olderSegments says what else there is of a recording whose newest segment is given. That
+// one may hold nothing: it is begun as soon as the one before it is full.
+func olderSegments(newest string) string {
+	older, _ := filepath.Glob(strings.TrimSuffix(newest, ".xdsp") + ".[0-9][0-9][0-9][0-9][0-9][0-9].xdsp") // a strange name has none
+	if len(older) == 0 {
+		return ""
+	}
+	return "the recording has older segments, which are rescued one by one: " + strings.Join(older, ", ")
 }

@@ -216,6 +216,12 @@ func (d *desk) damaged(source string) {
 		d.entries(d.at("whole-" + name + ".xdsp"))
 		d.export("csv of "+name, Export{Form: "csv"}, d.at(name+".xdsp"))
 	}
+	for _, name := range []string{"cut", "hole"} { // the newest segment, with nothing in it and with something
+		if err := os.WriteFile(d.at(name+".000001.xdsp"), raw, 0o600); err != nil {
+			d.t.Fatal(err)
+		}
+		d.export("repair "+name+" with an older segment", Export{Form: FormRecording, Repairing: true, Path: d.at("newest-" + name + ".xdsp")}, d.at(name+".xdsp"))
+	}
 }
 
 // TestReports: what a report proves, and what is in its zip.
