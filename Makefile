@@ -103,10 +103,10 @@ fuzz: ## try FUZZTIME (20000x) inputs on each fuzz target
 
 # A mutant that lives is a line that no test of its package holds. The cache is its
 # own, as each mutant leaves a build in it. TIMED OUT counts as not killed.
-mutants: ## break the code of PKG in one place at a time: do its own tests notice?
-	@test -n "$(PKG)" || { echo 'name a package: make mutants PKG=internal/nearest' >&2; exit 2; }
-	GOCACHE=$(CURDIR)/.tools/mutants GOFLAGS=-count=1 $(TOOL) gremlins unleash ./$(PKG) \
-		--workers 1 --timeout-coefficient 30 --output-statuses lt
+mutants: ## break the code of PKG, or with SEED=1 of 28 packages by chance: do its own tests notice?
+	@test -n "$(PKG)$(SEED)" || { echo 'name a package: make mutants PKG=internal/nearest, or draw from all: make mutants SEED=1' >&2; exit 2; }
+	$(if $(PKG),GOCACHE=$(CURDIR)/.tools/mutants GOFLAGS=-count=1 $(TOOL) gremlins unleash ./$(PKG) \
+		--workers 1 --timeout-coefficient 30 --output-statuses lt,$(GO) run -C internal/tools ./mutants -seed $(SEED) $(CURDIR))
 
 bench: ## measure against other relays; BENCH="-rounds 1" for a quick look
 	$(GO) run ./internal/bench/run $(BENCH)
