@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -46,7 +47,7 @@ func asked(ss *Settings, con *console.Console) string {
 		}
 	}
 	if a, err := ss.Archive(); a != nil || err != nil {
-		say("archive", *orZero(a), err)
+		say("archive", fmt.Sprintf("%+v, segments of %d bytes, %v", *orZero(a), ss.MaxSize, time.Duration(ss.MaxAge)), err)
 	}
 	if d, err := ss.Dumps(); d != nil || err != nil {
 		d = orZero(d)
@@ -94,6 +95,19 @@ func side(p *proxy.Pair) string {
 		}
 	}
 	return s
+}
+
+// What counts when nobody says anything.
+func TestDefaults(t *testing.T) {
+	ss, err := resolved(t, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, s := range ss.Table {
+		fmt.Fprintf(&got, "%s = %s\n", s.Name, s.Value)
+	}
+	golden.Is(t, "testdata/defaults.txt", got.String())
 }
 
 // Each setting by itself, and those that bear on each other: what the program makes of them, or
@@ -160,6 +174,7 @@ func TestWhatIsMadeOfSettings(t *testing.T) {
 		{args: "--archive s3://bucket/p --max-age 1h --archive-name az.AZ-09_%:{`@[/"},
 		{args: "--archive s3://bucket/ --archive-name " + strings.Repeat("n", 240)},
 		{args: "--archive s3://bucket/ --archive-name " + strings.Repeat("n", 241)},
+		{args: "--archive s3://bucket/ --archive-name " + strings.Repeat("azAZ09-_.b", 24)},
 		{args: "--archive s3://bucket/ --archive-name " + strings.Repeat("/", 80)},
 		{args: "--archive s3://bucket/ --archive-name " + strings.Repeat("/", 81)},
 		{args: "--archive s3://bucket/ --archive-name a\x01b"},
