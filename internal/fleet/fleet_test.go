@@ -80,6 +80,22 @@ func all(t testing.TB, source string, o Options) []*Recording {
 	return out
 }
 
+// refused is the error that is all that comes of a source.
+func refused(ctx context.Context, t testing.TB, source string) error {
+	t.Helper()
+	var errs []error
+	for r, err := range Recordings(ctx, source, Options{}) {
+		if r != nil {
+			t.Errorf("%+v", r)
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) != 1 {
+		t.Fatalf("%d errors: %v", len(errs), errs)
+	}
+	return errs[0]
+}
+
 func seqs(t testing.TB, r *recorder.Reader, err error) (out []session.Seq) {
 	t.Helper()
 	if err != nil {
@@ -178,15 +194,11 @@ func TestDirectory(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	for _, err := range Recordings(ctx, root, Options{}) {
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
-		}
+	if err := refused(ctx, t, root); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
-	for _, err := range Recordings(t.Context(), filepath.Join(root, "none"), Options{}) {
-		if !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%v", err)
-		}
+	if err := refused(t.Context(), t, filepath.Join(root, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
 	}
 }
 
