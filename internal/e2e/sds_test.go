@@ -34,16 +34,14 @@ func (w workload) world() xdstest.World {
 	}}
 }
 
-// greeting is a listener, at a port of Envoy's choice, that says a word.
+// greeting is a listener, at a port of Envoy's choice, that says what it is told. (One
+// that says something by itself closes before a client has finished a slow handshake.)
 func greeting(name string, secure object) object {
 	return object{
 		"name": name, "address": socket("127.0.0.1", 0),
 		"filter_chains": []object{{
 			"transport_socket": secure,
-			"filters": []object{{"name": "greeting", "typed_config": object{
-				"@type":    "type.googleapis.com/envoy.extensions.filters.network.direct_response.v3.Config",
-				"response": object{"inline_string": "hello"},
-			}}},
+			"filters":          []object{{"name": "greeting", "typed_config": object{"@type": "type.googleapis.com/envoy.extensions.filters.network.echo.v3.Echo"}}},
 		}},
 	}
 }
@@ -62,7 +60,11 @@ func greetedBy(addr string, roots *xdstest.Authority) (shown []byte, err error) 
 		return nil, err
 	}
 	defer conn.Close()
-	if _, err := io.ReadFull(conn, make([]byte, len("hello"))); err != nil {
+	hello := []byte("hello")
+	if _, err := conn.Write(hello); err != nil {
+		return nil, err
+	}
+	if _, err := io.ReadFull(conn, hello); err != nil { // of one that takes no such client, an alert
 		return nil, err
 	}
 	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Raw, nil
