@@ -54,7 +54,8 @@ TEST    = $(GO) test -vet=off -ldflags=-w
 RACE    = $(if $(filter 1,$(shell CGO_ENABLED= $(GO) env CGO_ENABLED)),CGO_ENABLED=1 $(TEST) -race,$(TEST))
 
 test: peers ## all tests, with the race detector where goroutines meet, against real xDS clients
-	@$(MAKE) --no-print-directory -k -j3 test-e2e test-racy test-plain
+	@bad=0; began=$$(date +%s); $(MAKE) --no-print-directory -k -j3 test-e2e test-racy test-plain || bad=1; \
+	echo "the tests of the module took $$(($$(date +%s) - began)) s"; exit $$bad
 	@$(MAKE) --no-print-directory test-deploy
 
 test-e2e:
