@@ -56,6 +56,8 @@ func TestFates(t *testing.T) {
 		"alive":     "",
 		"timed out": "for Less(2, 1) || !Less(1, 2) || Less(1, 1) {}",
 		"no tests":  "none",
+
+		"fails anyway": "t.Fatal()",
 	} {
 		dir := t.TempDir()
 		files := map[string]string{"go.mod": "module m\n\ngo 1.26\n", "m.go": "package m\n\nfunc Less(a, b int) bool { return a < b }\n"}
