@@ -75,6 +75,7 @@ func marked(t *testing.T, source, text string) string {
 // and no longer when another has taken the mark away.
 func TestMarkedFilterOfARunningProxy(t *testing.T) {
 	for name, o := range map[string]recorder.Options{"labelled": {Labels: store.NewLabels().Of}, "unlabelled": {}} {
+		o.NoTicks = true // the numbers are those of what is appended here
 		log, err := recorder.Create(filepath.Join(t.TempDir(), "live.xdsp"), o)
 		if err != nil {
 			t.Fatal(err)
