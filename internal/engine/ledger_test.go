@@ -176,7 +176,7 @@ func (l *ledger) message(c *Change) {
 	if n := c.Response; n != nil {
 		version, known := s.VersionBefore(n)
 		fmt.Fprintf(&l.out, "  response: %s\n", pairs("count", n.Count, "was", n.Was, "again", n.again, "freed", n.Freed, "twice", n.Twice, "first", n.WasFirst, "foreign", n.Foreign, "opaque", n.Opaque,
-			"variants", s.Variants, "reused", n.ReusedPast || n.Reused != nil, "before it", version, "not known", !known, "owed", s.Owed(n), "added", named(n.Added), "changed", named(n.Changed), "removed", named(n.Removed),
+			"variants", s.Variants, "reused", n.ReusedPast || n.Reused != nil, "before it", version, "not known", !known, "owed", s.Owed(n), "added", named(n.Added), "changed", named(n.Changed), "removed", inOrder(n.Removed),
 			"same", named(n.Same), "reissued", named(n.Reissued), "renewed", named(s.Renewed(n)), "nameless", len(n.Nameless), "beats", n.Heartbeats))
 		var fresh []string
 		n.Fresh(func(name string, of *Content) { fresh = append(fresh, name+"/"+of.Facts.Name) })
@@ -205,11 +205,14 @@ func (l *ledger) edition(s *Subscription, n *Response) {
 	}
 }
 
-func named(list []*Resource) (out []string) {
+func named(list []*Resource) []string { return sorted(inOrder(list)) }
+
+// inOrder are the names of what has an order that is the same in each reading.
+func inOrder(list []*Resource) (out []string) {
 	for _, it := range list {
 		out = append(out, it.Name)
 	}
-	return sorted(out)
+	return out
 }
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }

@@ -3,6 +3,7 @@ package engine
 import (
 	"hash/maphash"
 	"slices"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/chunk"
@@ -113,6 +114,7 @@ func (k *Engine) takeAway(s *Subscription, n *Response) {
 			n.Removed = append(n.Removed, it)
 		}
 	}
+	slices.SortFunc(n.Removed, func(a, b *Resource) int { return strings.Compare(a.Name, b.Name) }) // the same in each reading
 	for _, it := range n.Removed {
 		s.Have.remove(it.Name)
 	}

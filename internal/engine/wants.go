@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -61,9 +63,7 @@ func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change, first bool) {
 	if r.Ordinal == 0 && len(m.Subscribe) > 64 {
 		if l := k.lists.keep(m.Subscribe); l != nil {
 			s.Names = names{base: l, size: len(l.index())}
-			for n := range l.index() {
-				r.Added = append(r.Added, n)
-			}
+			r.Added = slices.Sorted(maps.Keys(l.index()))
 		}
 	}
 	for _, n := range m.Subscribe {
