@@ -355,27 +355,6 @@ func TestOpenDamaged(t *testing.T) {
 	}
 }
 
-// What cannot be read of a directory is said, but what is only gone is not.
-func TestDirectoryLeftOut(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("everything can be read here")
-	}
-	root := t.TempDir()
-	named(t, filepath.Join(root, "a"), "x.xdsp")
-	closed := filepath.Join(root, "b")
-	if err := os.Mkdir(closed, 0); err != nil {
-		t.Fatal(err)
-	}
-	var told []string
-	found := all(t, root, Options{Tell: func(f string, a ...any) { told = append(told, fmt.Sprintf(f, a...)) }})
-	if len(found) != 1 || len(told) != 1 || !strings.HasPrefix(told[0], "a directory is left out: ") {
-		t.Errorf("%d recordings, told %q", len(found), told)
-	}
-	if err := refused(t.Context(), t, closed); !strings.HasPrefix(err.Error(), "cannot read the directory: ") {
-		t.Errorf("%v", err)
-	}
-}
-
 // Directories are entered so deep, and no deeper; what is hidden is not entered.
 func TestDeep(t *testing.T) {
 	root := t.TempDir()
