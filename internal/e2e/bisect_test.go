@@ -77,7 +77,7 @@ var bisectReady = regexp.MustCompile(`^listening on (\S+), bisecting entry \d+ o
 func startBisect(t *testing.T, recording string, args ...string) *bisecting {
 	t.Helper()
 	b := &bisecting{stderr: newLines(), exited: make(chan struct{}), script: filepath.Join(t.TempDir(), "found.xds")}
-	args = append([]string{"bisect", recording, "--listen", "127.0.0.1:0", "-o", "json", "--script", b.script}, args...)
+	args = append([]string{"bisect", recording, "--listen", "127.0.0.1:0", "-o", "json", "--script", b.script, "--timeout", patience.String()}, args...)
 	cmd := exec.Command(program(t), args...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = &b.stdout, b.stderr, quietEnv(t)
 	if err := cmd.Start(); err != nil {

@@ -51,7 +51,6 @@ func (b before) command(name string, args ...string) *exec.Cmd {
 func implementations() []implementation {
 	js := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-js", "node_modules")) }
 	core := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-core", "grpc")) }
-	java := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-java", ".installed")) }
 	return []implementation{
 		{"grpc-go", func(*testing.T) {}, startGRPCGo},
 		{"grpc-js", func(t *testing.T) { js(t) }, func(t *testing.T, bootstrap []byte, with before, services ...string) (*lines, func()) {
@@ -63,11 +62,19 @@ func implementations() []implementation {
 			cmd.Env = append(os.Environ(), "PYTHONPATH="+core(t))
 			return startClient(t, bootstrap, cmd)
 		}},
-		{"grpc-java", func(t *testing.T) { java(t) }, func(t *testing.T, bootstrap []byte, with before, services ...string) (*lines, func()) {
-			args := append([]string{"-cp", filepath.Join(java(t), "jars", "*"), "testdata/grpc-java/Client.java"}, services...)
-			return startClient(t, bootstrap, with.command("java", args...))
+		{"grpc-java", func(t *testing.T) { javaClient(t) }, func(t *testing.T, bootstrap []byte, with before, services ...string) (*lines, func()) {
+			args := javaClient(t, services...)
+			return startClient(t, bootstrap, with.command(args[0], args[1:]...))
 		}},
 	}
+}
+
+// javaClient is the command of a client by grpc-java, which starts with as little work
+// as Java lets it.
+func javaClient(t *testing.T, services ...string) []string {
+	t.Helper()
+	jars := filepath.Join(filepath.Dir(tool(t, "grpc-java", ".installed")), "jars", "*")
+	return append([]string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars, "testdata/grpc-java/Client.java"}, services...)
 }
 
 func startGRPCGo(t *testing.T, bootstrap []byte, _ before, services ...string) (*lines, func()) {

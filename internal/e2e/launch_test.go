@@ -277,8 +277,7 @@ func TestReplayWithGRPC(t *testing.T) {
 				env = []string{"PYTHONPATH=" + filepath.Dir(tool(t, "grpc-core", "grpc"))}
 				command = []string{"python3", "testdata/grpc-core/client.py", service}
 			case "grpc-java":
-				jars := filepath.Join(filepath.Dir(tool(t, "grpc-java", ".installed")), "jars", "*")
-				env, command = nil, []string{"java", "-cp", jars, "testdata/grpc-java/Client.java", service}
+				env, command = nil, javaClient(t, service)
 			}
 			playedAlike(t, filepath.Join(sessionsDir, impl.name+"-nack.xdsp"), env, command...)
 		})

@@ -44,7 +44,7 @@ type holder struct {
 
 // hold is how long a poll for endpoints is held, less than its client waits, and one
 // for routes, which is more.
-const hold = 400 * time.Millisecond
+const hold = time.Second
 
 func startHolder(t *testing.T) *holder {
 	t.Helper()

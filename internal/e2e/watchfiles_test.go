@@ -379,7 +379,7 @@ func TestWatchFilesVerdict(t *testing.T) {
 	writeFiles(t, p.dir, p.texts(t, 3))
 	eventually(t, "that Envoy has read none of them", func() bool { return len(w.verdicts(t)) >= n+2 })
 	for _, v := range w.verdicts(t)[n:] {
-		if !strings.HasSuffix(v, "not-read") {
+		if !strings.HasSuffix(v, "not-read") && !strings.Contains(v, "not-read file-not-moved: ") { // the latter if it was asked late
 			t.Error(v)
 		}
 	}
