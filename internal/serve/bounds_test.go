@@ -198,7 +198,7 @@ func TestBrokenListener(t *testing.T) {
 
 // A reader may be told where to end, and how to read, before and after it goes elsewhere.
 func TestReaderIsTold(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{}, false), newTraffic()
 	write(t, log, f, 20)
 	_, c := served(t, log, "unix", quick())
 	want, _ := own(t, log)

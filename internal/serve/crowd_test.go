@@ -17,7 +17,7 @@ func TestViewersAreNotStarved(t *testing.T) {
 		"settled": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
 	} {
 		t.Run(name, func(t *testing.T) {
-			log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+			log, f := newLog(t, recorder.Options{}, false), newTraffic()
 			s := New(Config{Log: log})
 			t.Cleanup(func() { s.Close(0) })
 			l, token := listen(t, "tcp")
@@ -62,7 +62,7 @@ func TestViewersAreNotStarved(t *testing.T) {
 
 // A proxy that has to make room hangs up on who has not spoken yet.
 func TestAskedAgainWhereItHangsUp(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{}, false), newTraffic()
 	write(t, log, f, 3)
 	s := New(Config{Log: log})
 	t.Cleanup(func() { s.Close(0) })

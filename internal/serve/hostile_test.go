@@ -119,7 +119,7 @@ func TestTokenIsForViewerEndpointsOnly(t *testing.T) {
 
 // Whatever a client asks for, it gets an answer, and others are served as before.
 func TestHostileClients(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{}, false), newTraffic()
 	s := New(Config{Log: log, Viewers: 3})
 	defer s.Close(0)
 	l, token := listen(t, "tcp")
@@ -270,7 +270,7 @@ func TestHostileServers(t *testing.T) {
 // chunksOf is all that a viewer of a small log gets.
 func chunksOf(t *testing.T) (out []byte) {
 	t.Helper()
-	log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{}, false), newTraffic()
 	write(t, log, f, 20)
 	_ = log.Close()
 	feed, err := log.Feed(recorder.FeedOptions{})
@@ -293,7 +293,7 @@ func chunksOf(t *testing.T) (out []byte) {
 
 // A panic ends the call, and nothing else.
 func TestPanicEndsTheCallOnly(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{}, false), newTraffic()
 	write(t, log, f, 1)
 	s := New(Config{Log: log})
 	defer s.Close(0)

@@ -137,7 +137,7 @@ func TestConnectionThatIsCut(t *testing.T) {
 // A server that ends and comes back with the same log is the same to a viewer;
 // with another log it is not.
 func TestServerThatComesBack(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{}, false), newTraffic()
 	path := filepath.Join(t.TempDir(), "v.sock")
 	start := func(log *recorder.Log) *Server {
 		l, err := ListenUnix(path)
@@ -185,7 +185,7 @@ func TestServerThatComesBack(t *testing.T) {
 
 // A proxy that does not come back is given up.
 func TestServerThatIsGone(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{}, false), newTraffic()
 	opts := quick()
 	opts.GiveUp = 50 * time.Millisecond
 	s, c := served(t, log, "unix", opts)

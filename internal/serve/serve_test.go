@@ -87,7 +87,7 @@ func newLog(t *testing.T, o recorder.Options, inMemory bool) *recorder.Log {
 		l   *recorder.Log
 		err error
 	)
-	o.Program, o.Masked = "test", true
+	o.Program, o.Masked, o.NoTicks = "test", true, true // what is counted is what was appended
 	if inMemory {
 		l, err = recorder.NewRing(o)
 	} else {
@@ -240,7 +240,7 @@ func TestViewersSeeWhatIsWritten(t *testing.T) {
 
 // A part is what there is of it, also where it begins and ends within a block.
 func TestParts(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true, MaxSize: 200 << 10}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{MaxSize: 200 << 10}, false), newTraffic()
 	_, c := served(t, log, "unix", quick())
 	for range 10 {
 		write(t, log, f, 30)
@@ -268,7 +268,7 @@ func TestParts(t *testing.T) {
 
 // What has been deleted when a viewer gets there is counted.
 func TestViewerThatFallsBehind(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true, Memory: 400 << 10}, true), newTraffic()
+	log, f := newLog(t, recorder.Options{Memory: 400 << 10}, true), newTraffic()
 	_, c := served(t, log, "unix", quick())
 	write(t, log, f, 5)
 	r := c.Open(0, 0)
@@ -293,7 +293,7 @@ func TestViewerThatFallsBehind(t *testing.T) {
 
 // A viewer that does not read costs the writer nothing, and the others neither.
 func TestSlowViewer(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true, MaxSize: 4 << 20}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{MaxSize: 4 << 20}, false), newTraffic()
 	_, c := served(t, log, "tcp", quick())
 	write(t, log, f, 1)
 	var slow []*Reader
@@ -335,15 +335,16 @@ func TestNextIsInterrupted(t *testing.T) {
 	log, f := newLog(t, recorder.Options{}, false), newTraffic()
 	_, c := served(t, log, "unix", quick())
 	write(t, log, f, 1)
-	r := c.Open(2, 0)
+	r := c.Open(0, 0)
 	r.Follow(true)
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
 		for {
 			e, err := r.Next(ctx)
-			if err == nil && e.Kind == session.KindTime {
-				cancel()
+			if err == nil {
+				time.AfterFunc(10*time.Millisecond, cancel) // it waits then
 				continue
 			}
 			if !errors.Is(err, context.Canceled) {
@@ -360,7 +361,7 @@ func TestNextIsInterrupted(t *testing.T) {
 
 // Who does not follow may ask again later, and go anywhere.
 func TestGoingOnAndSeeking(t *testing.T) {
-	for name, o := range map[string]recorder.Options{"file": {NoTicks: true}, "segments": {NoTicks: true, MaxSize: 100 << 10}} {
+	for name, o := range map[string]recorder.Options{"file": {}, "segments": {MaxSize: 100 << 10}} {
 		t.Run(name, func(t *testing.T) {
 			log, f := newLog(t, o, false), newTraffic()
 			_, c := served(t, log, "unix", quick())
@@ -408,7 +409,7 @@ func TestGoingOnAndSeeking(t *testing.T) {
 // Segments that begin while somebody asks for more, again and again, come in order
 // and as a whole.
 func TestAskingWhileSegmentsBegin(t *testing.T) {
-	log, f := newLog(t, recorder.Options{NoTicks: true, MaxSize: 20 << 10}, false), newTraffic()
+	log, f := newLog(t, recorder.Options{MaxSize: 20 << 10}, false), newTraffic()
 	_, c := served(t, log, "unix", quick())
 	r := c.Open(0, 0)
 	defer r.Close()
