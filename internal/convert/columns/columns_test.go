@@ -116,6 +116,7 @@ def plain(v):
 def answer(root, sql):
     c = duckdb.connect(config={"threads": 2})
     c.execute("SET TimeZone='UTC'")
+    c.execute("SET enable_progress_bar=false") # it would be in the answers
     for t in "entries acks connections findings clients resources bodies".split():
         if os.path.isdir(os.path.join(root, t)):
             c.execute(f"CREATE VIEW {t} AS SELECT * FROM read_parquet('{root}/{t}/**/*.parquet', hive_partitioning=true)")
@@ -175,7 +176,7 @@ func ask(t *testing.T, root, sql string) (rows []map[string]any) {
 		err = errors.New(told.Error)
 	}
 	if err != nil {
-		_ = e.in.Close()
+		_ = e.cmd.Process.Kill() // it may be in the middle of an answer that nobody reads
 		_ = e.cmd.Wait()
 		t.Fatalf("%v\n%s\n%s", err, sql, e.said.Bytes())
 	}

@@ -12,6 +12,7 @@ with open(sys.argv[1]) as f:
     asked = json.load(f)
 con = duckdb.connect()
 con.execute("SET threads = 2")
+con.execute("SET enable_progress_bar = false")  # it would be in the answers
 con.execute("SET enable_external_file_cache = false")
 con.execute("SET memory_limit = '2GB'")
 for statement in asked["prelude"]:
