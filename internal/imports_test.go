@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/gobuild"
 )
 
 const module = "github.com/xdsproxy/xdsproxy"
@@ -100,6 +102,7 @@ var allowed = map[string][]string{
 	"tui":                      {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
 	"internal/xdstest":         {"session", "decode"},
 	"internal/golden":          {}, // for tests
+	"internal/gobuild":         {}, // for tests
 	"internal/e2e":             {}, // tests only
 	"internal/schema":          {}, // tests only
 	"internal/agree":           {}, // tests only
@@ -243,6 +246,9 @@ func listPackages(t *testing.T) []goPackage {
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
+	}
+	if _, err := gobuild.Open("", module+"/..."); err != nil {
+		t.Fatal(err)
 	}
 	var pkgs []goPackage
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {

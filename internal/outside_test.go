@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/gobuild"
 )
 
 // A program that others wrote, in a module of its own, needs nothing but what is
@@ -19,6 +21,9 @@ func TestOutsideProgram(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := gobuild.Open(cmd.Dir, "."); err != nil {
+		t.Error(err)
 	}
 	if n := strings.Count(string(out), "\n"); n != 1 || !strings.Contains(string(out), "entry 17, type.googleapis.com/envoy.config.cluster.v3.Cluster: ") || !strings.Contains(string(out), "value must be greater than 0s") {
 		t.Errorf("it prints\n%s", out)

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/gobuild"
 )
 
 // testToken is what the stand-in has in the Secret.
@@ -80,10 +82,7 @@ var build = sync.OnceValues(func() (dir string, err error) {
 			} else {
 				cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 			}
-			var out []byte
-			if out, err = cmd.CombinedOutput(); err != nil {
-				err = fmt.Errorf("go build %s: %w\n%s", name, err, out)
-			}
+			err = gobuild.Program(cmd)
 		}
 	}
 	return dir, err

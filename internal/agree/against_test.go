@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/decode/chunk"
+	"github.com/xdsproxy/xdsproxy/internal/gobuild"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -34,8 +35,8 @@ func TestAgainst(t *testing.T) {
 		t.Fatalf("-against %s: a test runs in its own directory, so give the whole path", old)
 	}
 	here := filepath.Join(t.TempDir(), "xdsproxy")
-	if out, err := exec.Command("go", "build", "-o", here, "../../cmd/xdsproxy").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := gobuild.Program(exec.Command("go", "build", "-o", here, "../../cmd/xdsproxy")); err != nil {
+		t.Fatal(err)
 	}
 	t.Run("recordings", func(t *testing.T) { sameOf(t, old, here, everyRecording(t)) })
 	t.Run("scripts", func(t *testing.T) { sameOf(t, old, here, glob(t, "*/*.xds", 900)) })

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/gobuild"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -36,10 +37,7 @@ func oldProgram(t *testing.T, name string) string {
 	if !known {
 		cmd := exec.Command("go", "build", "-o", path, ".")
 		cmd.Dir = filepath.Join("testdata", name)
-		var out []byte
-		if out, err = cmd.CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
+		err = gobuild.Program(cmd)
 		if old.built == nil {
 			old.built = map[string]error{}
 		}

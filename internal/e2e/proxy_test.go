@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/gobuild"
 	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -66,10 +67,7 @@ func program(t *testing.T) string {
 			return
 		}
 		built.path = filepath.Join(built.dir, "xdsproxy")
-		out, err := exec.Command("go", "build", "-o", built.path, "github.com/xdsproxy/xdsproxy/cmd/xdsproxy").CombinedOutput()
-		if err != nil {
-			built.err = errors.New("go build: " + string(out))
-		}
+		built.err = gobuild.Program(exec.Command("go", "build", "-o", built.path, "github.com/xdsproxy/xdsproxy/cmd/xdsproxy"))
 	})
 	if built.err != nil {
 		t.Fatal(built.err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/xdsproxy/xdsproxy/internal/gobuild"
 	"github.com/xdsproxy/xdsproxy/internal/objects/s3test"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -52,8 +53,8 @@ func simulated(t *testing.T, o options) *report {
 func program(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "xdsproxy")
-	if b, err := exec.Command("go", "build", "-o", out, "../../../cmd/xdsproxy").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, b)
+	if err := gobuild.Program(exec.Command("go", "build", "-o", out, "../../../cmd/xdsproxy")); err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
