@@ -238,7 +238,7 @@ func (v *View) waits(scr view.Screen, w, h int) []widget.Line {
 	}
 	out := []widget.Line{widget.Text(widget.Muted, " UNTIL AN ACK OR NACK      COUNT")}
 	step := time.Duration(2)
-	for len(counts) >= h && len(counts) > 1 {
+	for len(counts) >= h { // there is room for several
 		var pairs []uint64
 		for i := 0; i < len(counts); i += 2 {
 			n := counts[i]
@@ -254,7 +254,7 @@ func (v *View) waits(scr view.Screen, w, h int) []widget.Line {
 	for _, n := range counts {
 		most = max(most, n)
 	}
-	for _, n := range counts[:min(len(counts), h-1)] {
+	for _, n := range counts {
 		l := widget.Text(widget.Plain, " "+widget.Right("< "+render.Duration(from*step), 18)+widget.Right(render.Number(n), 14)+"  ")
 		bar := int(n * uint64(min(max(w-l.Width()-2, 1), 60)) / max(most, 1))
 		if n > 0 {
