@@ -346,11 +346,7 @@ func (v *View) recorder(scr view.Screen) []widget.Line {
 	add("lost", s.Missed, widget.Bad)
 	more := widget.Text(widget.Muted, " ")
 	if st := v.log; st != nil {
-		behind := uint64(0)
-		if st.Last > s.Last {
-			behind = uint64(st.Last - s.Last)
-		}
-		add("behind", behind, widget.Warned)
+		add("behind", uint64(max(st.Last, s.Last)-s.Last), widget.Warned)
 		more.Add(widget.Muted, "RECORDER   queued ")
 		more.Add(widget.Plain, render.Size(st.Queued)+"   ")
 		more.Add(widget.Muted, "file ")
@@ -369,12 +365,7 @@ func (v *View) recorder(scr view.Screen) []widget.Line {
 			more.Add(widget.Bad, "THE FILE CANNOT BE WRITTEN   ")
 		}
 	} else {
-		end := uint64(scr.Log().Last)
-		behind := uint64(0)
-		if end > uint64(s.Last) {
-			behind = end - uint64(s.Last)
-		}
-		add("behind", behind, widget.Warned)
+		add("behind", uint64(max(scr.Log().Last, s.Last)-s.Last), widget.Warned)
 		facts := scr.Log().Feed.Facts()
 		if facts.Bytes > 0 {
 			more.Add(widget.Muted, "FILE   ")
