@@ -150,14 +150,20 @@ func changed(before, after string) string {
 	return b.String()
 }
 
-// Widths is how a view shows its first rows in rooms from narrow to wide.
+// Widths is how a view shows its first rows in rooms from narrow to wide. A room in
+// which but spaces are others than in the one before is left out, save for each 24th.
 func (s *Screen) Widths(v view.View) string {
 	s.Run(v.Tick(s)) // there are no rows before
 	var b strings.Builder
-	for w := 24; w <= 180; w += 6 {
-		fmt.Fprintf(&b, "== %d columns\n", w)
+	before := ""
+	for w := 24; w <= 180; w++ {
+		text := ""
 		for _, l := range v.Draw(s, w, 5) {
-			b.WriteString(strings.TrimRight(Looks(&l)+l.PlainText(), " ") + "|\n")
+			text += strings.TrimRight(Looks(&l)+l.PlainText(), " ") + "|\n"
+		}
+		if words := strings.Join(strings.Fields(text), " "); words != before || w%24 == 0 {
+			fmt.Fprintf(&b, "== %d columns\n%s", w, text)
+			before = words
 		}
 	}
 	return b.String()
