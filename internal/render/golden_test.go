@@ -133,6 +133,8 @@ func tableOf(columns int, style Style) string {
 			lines = append(lines, l)
 		}
 	}
+	aside := "between the lines of entries" + strings.Repeat(", and in more words", 8)
+	lines = append(lines, table.Aside("+", aside), table.Aside("", aside[:28]))
 	return strings.Join(lines, "\n") + "\n"
 }
 

@@ -184,7 +184,7 @@ func TestRulePagesFit(t *testing.T) {
 	list := RuleList(check.Rules(), Style{}, 80)
 	within(t, 80, list)
 	for _, r := range check.Rules() {
-		holds(t, list, " "+r.ID+" ")
+		holds(t, "\n\n"+list, "\n\n"+r.Group+"\n", " "+r.ID+" ")
 		page := RulePage(r, Style{}, 80)
 		within(t, 80, strings.ReplaceAll(page, "xdsproxy check SOURCE --enable "+r.ID, "")) // is copied as it is
 		holds(t, page, "\nUsual causes\n", "\nWhat to do\n")
