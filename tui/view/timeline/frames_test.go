@@ -31,6 +31,7 @@ func TestFrames(t *testing.T) {
 		scr.Run(v.Click(scr, 3, 2, false))
 		got += scr.Frame(v, 80, 24)
 		got += scr.Widths(New(false))
+		got += scr.Widths(&View{brief: true})
 		golden.Is(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }

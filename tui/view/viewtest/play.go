@@ -212,6 +212,12 @@ func (s *Screen) Tour(v view.View) string {
 	s.aliases.On = true
 	got += "== with aliases\n" + s.Frame(v, 80, 12) + s.Frame(v, 130, 12)
 	s.aliases.On = false
+	s.Frame(v, 130, 24)
+	for y := range 24 {
+		s.Run(v.Click(s, 3, y, true))
+		got += fmt.Sprintf("== twice at %d: [%s] %s\n", y, v.Where(s), strings.Join(s.Said, ", "))
+		s.Said = nil
+	}
 	return got
 }
 
