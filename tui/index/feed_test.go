@@ -165,6 +165,7 @@ func TestFirstOfOurs(t *testing.T) {
 		m + "tui/index.(*Feed).Run.func2(0x1)\n" + m + "check.step(...)\n": "check.step(...)",
 		m + "check.step({0x1})\n\tx.go:1 (0x5)":                            "check.step({0x1})",
 		m + "check.a\n" + m + "check.b(0x1)":                               "check.a",
+		m + "\n" + m + "check.c(0x1)":                                      "check.c",
 		m + "check.last":                                                   "an unknown place",
 	} {
 		if got := firstOfOurs([]byte(stack)); got != want {
