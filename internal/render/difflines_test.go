@@ -148,12 +148,14 @@ func randomTree(r *rand.Rand, depth int) document.Tree {
 // The lines of the new tree are its YAML, folded or not, and each change has
 // its lines.
 func TestDiffLinesAreTheNewTree(t *testing.T) {
+	compared := 0
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(2, seed))
 		a, b := randomTree(r, 5), randomTree(r, 5)
 		if b.Kind != a.Kind || b.Kind == document.String {
 			continue
 		}
+		compared++
 		result := diff.Compare(&a, &b, diff.Options{})
 		want := string(document.Document{Root: b}.YAML())
 		var got strings.Builder
@@ -189,5 +191,8 @@ func TestDiffLinesAreTheNewTree(t *testing.T) {
 				t.Fatalf("seed %d, context %d: %d lines of %d in\n%s", seed, context, n, strings.Count(want, "\n"), diffText(result, context))
 			}
 		}
+	}
+	if compared < 400 {
+		t.Errorf("%d pairs were compared", compared)
 	}
 }

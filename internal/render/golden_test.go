@@ -133,6 +133,8 @@ func tableOf(columns int, style Style) string {
 			lines = append(lines, l)
 		}
 	}
+	aside := "between the lines of entries" + strings.Repeat(", and in more words", 8)
+	lines = append(lines, table.Aside("+", aside), table.Aside("", aside[:28]))
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -183,15 +185,19 @@ func TestTableOfSome(t *testing.T) {
 // Names fill a line, and never break it.
 func TestNamesFitTheScreen(t *testing.T) {
 	for _, columns := range []int{60, 80, 99, 100, 120, 160, 300} {
-		table := NewTable(columns, Style{})
+		table, lines := NewTable(columns, Style{}), 0
 		for _, s := range story() {
 			if s.c.What != engine.RESP || s.e.Message.Truncated {
 				continue
 			}
 			table.See(&s.e, &s.c)
-			if line := table.Line(&s.e, &s.c); Width(line) > max(columns, 72) {
+			lines++
+			if line := table.Line(&s.e, &s.c); Width(line) < 60 || Width(line) > max(columns, 72) {
 				t.Errorf("%d columns: a line of %d: %s", columns, Width(line), line)
 			}
+		}
+		if lines == 0 {
+			t.Error("no response has names")
 		}
 	}
 }

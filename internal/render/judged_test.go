@@ -82,7 +82,11 @@ func TestFindingsOfAFleet(t *testing.T) {
 
 // Below a line of watch, a finding keeps to the screen.
 func TestFindingLine(t *testing.T) {
-	for _, f := range judged(t, fleet()).Findings() {
+	all := judged(t, fleet()).Findings()
+	if len(all) == 0 {
+		t.Fatal("nothing was found")
+	}
+	for _, f := range all {
 		text := NewTable(80, Style{}).FindingLine(&f)
 		within(t, 80, text)
 		if strings.Contains(NewTable(0, Style{}).FindingLine(&f), "\n") {
@@ -177,8 +181,10 @@ C> type=RDS V=1 N=b R=[a-name-that-is-long-enough-to-shift-what-stands-behind-it
 }
 
 func TestRulePagesFit(t *testing.T) {
-	within(t, 80, RuleList(check.Rules(), Style{}, 80))
+	list := RuleList(check.Rules(), Style{}, 80)
+	within(t, 80, list)
 	for _, r := range check.Rules() {
+		holds(t, "\n\n"+list, "\n\n"+r.Group+"\n", " "+r.ID+" ")
 		page := RulePage(r, Style{}, 80)
 		within(t, 80, strings.ReplaceAll(page, "xdsproxy check SOURCE --enable "+r.ID, "")) // is copied as it is
 		holds(t, page, "\nUsual causes\n", "\nWhat to do\n")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // rounds are responses and their answers, each with a number of its own.
@@ -88,6 +89,11 @@ func TestAgainstWhatWasLetGo(t *testing.T) {
 	}
 	if got, want := told(a), "a let go, b499 changed 1"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+	for behind, want := range []bool{false, true} {
+		if list, known := x.carries(x.carried.let + session.Seq(behind)); list != nil || known != want {
+			t.Errorf("%d behind what was let go last: known %t", behind, known)
+		}
 	}
 	// Nothing is left of what is let go.
 	for len(x.carried.all) > 0 {

@@ -165,6 +165,7 @@ func TestFirstOfOurs(t *testing.T) {
 		m + "tui/index.(*Feed).Run.func2(0x1)\n" + m + "check.step(...)\n": "check.step(...)",
 		m + "check.step({0x1})\n\tx.go:1 (0x5)":                            "check.step({0x1})",
 		m + "check.a\n" + m + "check.b(0x1)":                               "check.a",
+		m + "\n" + m + "check.c(0x1)":                                      "check.c",
 		m + "check.last":                                                   "an unknown place",
 	} {
 		if got := firstOfOurs([]byte(stack)); got != want {
@@ -279,7 +280,7 @@ func TestCacheIsBounded(t *testing.T) {
 // it says itself.
 func TestFetchedNames(t *testing.T) {
 	const text = "C> type=EDS V= N= R=[a,b] node=n1\nS< type=EDS V=1 N=a res=[a,b]\nC> type=EDS V=1 N=a R=[a,b]\nC> type=EDS V=1 N=a R=[b,c]\n" +
-		"S< type=EDS V=2 N=b res=[c]\nC> type=EDS V=1 N=b R=[b,c] err=\"bad\"\n" +
+		"S< type=EDS V=2 N=b res=[c]\nC> type=EDS V=1 N=b R=[b,c] err=\"bad\"\nS< type=EDS V=3 N=c res=[c]\nC> type=EDS V=3 N=c R=[c,d]\n" +
 		"-- stream 2\nD> type=CDS N= sub=[x,y] node=n1\nd< type=CDS N=a res=[x@1] rm=[y]\nD> type=CDS N=a unsub=[y]\n"
 	all := entriesOf(t, text)
 	known, unknown := New(), New()
@@ -288,8 +289,8 @@ func TestFetchedNames(t *testing.T) {
 		index *Index
 		want  string
 	}{
-		"known": {known, "SUB +[a b] -[] of n1; RESP +[] -[] of n1; ACK +[] -[] of n1; SUB +[c] -[a] of n1; RESP +[] -[] of n1; NACK +[] -[] of n1; " +
-			"SUB +[x y] -[] of n1; DELTA +[] -[y] of n1; ACK +[] -[y] of n1"},
+		"known": {known, "SUB +[a b] -[] of n1; RESP +[] -[] of n1; ACK +[] -[] of n1; SUB +[c] -[a] of n1; RESP +[] -[] of n1; NACK +[] -[] of n1; RESP +[] -[] of n1; ACK SUB +[d] -[b] of n1; " +
+			"SUB +[x y] -[] of n1; DELTA +[] -[y] of n1; ACK UNSUB +[] -[y] of n1"},
 		"not yet": {unknown, ""},
 	} {
 		f := NewFetcher(tc.index, func() (Reader, error) { return &shelf{entries: all}, nil })
@@ -301,7 +302,8 @@ func TestFetchedNames(t *testing.T) {
 			}
 			c := &got.Change
 			if all[i].Kind == session.KindMessage && tc.want != "" {
-				out = append(out, fmt.Sprintf("%s +%v -%v of %s", c.What, c.Added, c.Removed, c.Client))
+				what := strings.Join(append([]string{c.What}, c.Also...), " ")
+				out = append(out, fmt.Sprintf("%s +%v -%v of %s", what, c.Added, c.Removed, c.Client))
 			}
 			if tc.index == unknown {
 				if row, _ := got.Unread(); row.Flags != Unread|Uncertain || c.What != "" || c.Client != "" {

@@ -71,6 +71,9 @@ func TestStatsCountRows(t *testing.T) {
 			t.Errorf("%s: %v messages, %v bytes, %d ACKs, %d NACKs; the rows have %v, %v, %d, %d",
 				name, s.Messages, s.Bytes, s.Acks, s.Nacks, messages, bytes, acks, nacks)
 		}
+		if len(s.Types) != len(perType) {
+			t.Errorf("%s: %d types, the rows have %d", name, len(s.Types), len(perType))
+		}
 		for _, ty := range s.Types {
 			if n := ty.Messages[ToServer] + ty.Messages[ToClient]; n != perType[ty.Type] {
 				t.Errorf("%s: %d messages of %s, the rows have %d", name, n, ty.Type, perType[ty.Type])
@@ -227,6 +230,9 @@ func TestSilenced(t *testing.T) {
 		k.Step(&e)
 	}
 	last, at := x.Last()
+	if n := len(k.Findings()); n < 2 {
+		t.Fatalf("%d findings", n)
+	}
 	for i, f := range k.Findings() {
 		for _, about := range []session.Seq{f.LastSeq, f.Seqs[0]} {
 			y := New()
@@ -239,7 +245,7 @@ func TestSilenced(t *testing.T) {
 			y.add(&e, &check.Change{})
 			for j, g := range k.Findings() {
 				want := i == j
-				if got := Silenced(&g, y.Silences()); got != want && !(g.Rule == f.Rule && g.Client == f.Client) {
+				if got := Silenced(&g, y.Silences()); got != want && (want || g.Rule != f.Rule || g.Client != f.Client) {
 					t.Errorf("a note about %d silences %s of %s at %d: %v", about, g.Rule.ID, g.Client, g.LastSeq, got)
 				}
 			}

@@ -139,9 +139,11 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 		head += widget.Left("KIND", kind) + " "
 	}
 	for _, t := range types {
-		head += widget.Left(t.typ, t.width)
+		head += widget.Left(t.typ, t.width-1) + " "
 	}
-	head += widget.Left(effectTitle, effects)
+	if effects > 0 {
+		head += widget.Left(effectTitle, effects-1) + " "
+	}
 	head += widget.Right("LAST", last)
 	out := []widget.Line{widget.Text(widget.Muted, head)}
 	if len(rows) == 0 {
@@ -161,7 +163,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 			v.states(scr, &l, r.of, types)
 			if effects > 0 {
 				cell, look := effectCell(scr, r.of.Client)
-				l.Add(look, widget.Left(cell, effects))
+				l.Add(look, widget.Left(cell, effects-1)+" ")
 			}
 			l.Add(widget.Muted, widget.Right(render.Age(now.Sub(r.of.Last)), last))
 		}
@@ -181,11 +183,11 @@ func (v *View) states(scr view.Screen, l *widget.Line, c *engine.ClientStatus, t
 	for _, t := range types {
 		i := slices.IndexFunc(c.Types, func(s engine.TypeStatus) bool { return s.Type == t.typ })
 		if i < 0 {
-			l.Add(widget.Muted, widget.Left("-", t.width))
+			l.Add(widget.Muted, widget.Left("-", t.width-1)+" ")
 			continue
 		}
 		cell, look := stateCell(scr, c, &c.Types[i])
-		l.Add(look, widget.Left(cell, t.width))
+		l.Add(look, widget.Left(cell, t.width-1)+" ")
 	}
 }
 

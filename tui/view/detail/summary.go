@@ -220,10 +220,7 @@ func (s *summary) layResources(out []widget.TextLine, columns int, alias func(st
 		longest = max(longest, render.Width(render.Safe(alias(s.brings[i].name))))
 	}
 	head := render.Count(len(s.brings), "resource", "resources") + " named in " + s.named
-	names := min(max(longest, render.Width(head)-2)+2, columns/2)
-	if columns >= 100 {
-		names = max(names, columns/3)
-	}
+	names := min(max(longest+2, render.Width(head), columns/3), columns/2)
 	t := widget.TextLine{}
 	t.Add(widget.Title, widget.Left(head, names+2))
 	t.Add(widget.Muted, s.since)

@@ -238,7 +238,7 @@ func (v *View) waits(scr view.Screen, w, h int) []widget.Line {
 	}
 	out := []widget.Line{widget.Text(widget.Muted, " UNTIL AN ACK OR NACK      COUNT")}
 	step := time.Duration(2)
-	for len(counts) >= h && len(counts) > 1 {
+	for len(counts) >= h { // there is room for several
 		var pairs []uint64
 		for i := 0; i < len(counts); i += 2 {
 			n := counts[i]
@@ -254,7 +254,7 @@ func (v *View) waits(scr view.Screen, w, h int) []widget.Line {
 	for _, n := range counts {
 		most = max(most, n)
 	}
-	for _, n := range counts[:min(len(counts), h-1)] {
+	for _, n := range counts {
 		l := widget.Text(widget.Plain, " "+widget.Right("< "+render.Duration(from*step), 18)+widget.Right(render.Number(n), 14)+"  ")
 		bar := int(n * uint64(min(max(w-l.Width()-2, 1), 60)) / max(most, 1))
 		if n > 0 {
@@ -346,11 +346,7 @@ func (v *View) recorder(scr view.Screen) []widget.Line {
 	add("lost", s.Missed, widget.Bad)
 	more := widget.Text(widget.Muted, " ")
 	if st := v.log; st != nil {
-		behind := uint64(0)
-		if st.Last > s.Last {
-			behind = uint64(st.Last - s.Last)
-		}
-		add("behind", behind, widget.Warned)
+		add("behind", uint64(max(st.Last, s.Last)-s.Last), widget.Warned)
 		more.Add(widget.Muted, "RECORDER   queued ")
 		more.Add(widget.Plain, render.Size(st.Queued)+"   ")
 		more.Add(widget.Muted, "file ")
@@ -369,12 +365,7 @@ func (v *View) recorder(scr view.Screen) []widget.Line {
 			more.Add(widget.Bad, "THE FILE CANNOT BE WRITTEN   ")
 		}
 	} else {
-		end := uint64(scr.Log().Last)
-		behind := uint64(0)
-		if end > uint64(s.Last) {
-			behind = end - uint64(s.Last)
-		}
-		add("behind", behind, widget.Warned)
+		add("behind", uint64(max(scr.Log().Last, s.Last)-s.Last), widget.Warned)
 		facts := scr.Log().Feed.Facts()
 		if facts.Bytes > 0 {
 			more.Add(widget.Muted, "FILE   ")

@@ -150,13 +150,20 @@ func changed(before, after string) string {
 	return b.String()
 }
 
-// Widths is how a view shows its first rows in rooms from narrow to wide.
+// Widths is how a view shows its first rows in rooms from narrow to wide. A room in
+// which but spaces are others than in the one before is left out, save for each 24th.
 func (s *Screen) Widths(v view.View) string {
+	s.Run(v.Tick(s)) // there are no rows before
 	var b strings.Builder
-	for w := 24; w <= 180; w += 6 {
-		fmt.Fprintf(&b, "== %d columns\n", w)
+	before := ""
+	for w := 24; w <= 180; w++ {
+		text := ""
 		for _, l := range v.Draw(s, w, 5) {
-			b.WriteString(strings.TrimRight(Looks(&l)+l.PlainText(), " ") + "|\n")
+			text += strings.TrimRight(Looks(&l)+l.PlainText(), " ") + "|\n"
+		}
+		if words := strings.Join(strings.Fields(text), " "); words != before || w%24 == 0 {
+			fmt.Fprintf(&b, "== %d columns\n%s", w, text)
+			before = words
 		}
 	}
 	return b.String()
@@ -205,6 +212,12 @@ func (s *Screen) Tour(v view.View) string {
 	s.aliases.On = true
 	got += "== with aliases\n" + s.Frame(v, 80, 12) + s.Frame(v, 130, 12)
 	s.aliases.On = false
+	s.Frame(v, 130, 24)
+	for y := range 24 {
+		s.Run(v.Click(s, 3, y, true))
+		got += fmt.Sprintf("== twice at %d: [%s] %s\n", y, v.Where(s), strings.Join(s.Said, ", "))
+		s.Said = nil
+	}
 	return got
 }
 
@@ -246,7 +259,11 @@ func (s *Screen) Live(tb testing.TB) *Screen {
 // after the other away.
 func (s *Screen) columns(v view.Tabular) string {
 	var b strings.Builder
+	s.Frame(v, 80, 7) // a narrow one has no columns
 	all, of := v.Columns(s), s.Choice(v.Title())
+	if len(all) == 0 {
+		panic("a table without columns")
+	}
 	for _, c := range all {
 		cmd, sorts := v.SortBy(s, c.Title)
 		s.Run(cmd)
@@ -267,6 +284,18 @@ func (s *Screen) columns(v view.Tabular) string {
 	for _, c := range all {
 		of.Toggle(c.Title)
 		fmt.Fprintf(&b, "== without %s\n%s%s", c.Title, s.Frame(v, 80, 4), s.Frame(v, 130, 3))
+	}
+	*of = chosen.List{}
+	// Each column gives up its room bit by bit, the last one first: who takes it depends
+	// on how much there is.
+	for _, c := range slices.Backward(all) {
+		for w := c.Width; w > 3 && !c.Fixed; w-- {
+			of.Resize(c.Title, w, -1)
+			fmt.Fprintf(&b, "== %s of %d\n", c.Title, w-1)
+			for _, l := range v.Draw(s, 80, 2) {
+				b.WriteString(l.PlainText() + "|\n")
+			}
+		}
 	}
 	*of = chosen.List{}
 	return b.String()
