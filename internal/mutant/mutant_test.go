@@ -103,3 +103,12 @@ func TestSameSeedSameMutant(t *testing.T) {
 	}
 	golden.Is(t, "testdata/seeds.txt", got.String())
 }
+
+// What is doubled stays shorter than maxSize. By this seed it is one byte.
+func TestDoubledIsBounded(t *testing.T) {
+	for size, want := range map[int]int{maxSize - 2: maxSize - 1, maxSize - 1: maxSize - 1} {
+		if got := len(rawOnce(make([]byte, size), rand.New(rand.NewPCG(216, 0)))); got != want {
+			t.Errorf("of %d bytes come %d, want %d", size, got, want)
+		}
+	}
+}
