@@ -109,8 +109,12 @@ func TestTargetEnds(t *testing.T) {
 				p.hears(t, streamClusters, `CDS v n [] +[] -[] by n1`)
 				p.hears(t, streamClusters, `CDS v1 n1 [] +[] -[]`)
 				p.ends <- c.end
+				ended := time.Now()
 				r.until(c.want)
 				p.hears(t, streamClusters, `CDS v n [] +[] -[] by n1`)
+				if d := time.Since(ended); d < time.Second/10 || d > time.Second/4 { // of the bubble
+					t.Errorf("it is asked again after %v", d)
+				}
 				p.out <- response("1", "a", "b")
 				r.until("B answers again after ")
 				r.add(session.Entry{Kind: session.KindDisconnect, Side: session.Client})

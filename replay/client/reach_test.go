@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -46,5 +47,32 @@ func TestAuthority(t *testing.T) {
 				t.Errorf("asked is %v, not %s", hosts, want)
 			}
 		})
+	}
+}
+
+// Of a server that nobody can reach there is an error, and no difference; unless the play was ended before.
+func TestUnreachable(t *testing.T) {
+	for script, want := range map[string]string{
+		"C> type=LDS V= N= R=[] node=n1\nS< type=LDS V=1 N=a res=[l1]\n":                     "the stream could not be opened: ",
+		"P> path=/v3/discovery:clusters type=CDS V= node=n1\np< 200 type=CDS V=1 res=[c1]\n": "the server could not be asked: ",
+	} {
+		for _, ends := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				r, err := client.Play(ctx, func(context.Context) (net.Conn, error) {
+					if ends {
+						cancel()
+					}
+					return nil, errors.New("nobody is there")
+				}, replaytest.PlanOfScript(t, script), replay.Options{Idle: time.Second})
+				switch {
+				case ends && !errors.Is(err, context.Canceled):
+					t.Errorf("%sthe play was ended, and it says %v", script, err)
+				case !ends && (err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "nobody is there") || len(r.Differences) > 0 || len(r.Played) != 1):
+					t.Errorf("%s%v, %+v", script, err, r)
+				}
+			})
+		}
 	}
 }
