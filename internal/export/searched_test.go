@@ -26,10 +26,10 @@ func TestSearched(t *testing.T) {
 	x := &Export{Opener: &input.Opener{Console: &console.Console{Ctx: t.Context(), Stderr: &bytes.Buffer{}}}}
 	for _, c := range []struct {
 		written, path string
-		leaks         bool
-	}{{other, "part.xdsp", false}, {other, "dir/ingress.xdsp", true}, {source, "part.xdsp", true}} {
+		found, leaks  bool
+	}{{other, "part.xdsp", false, false}, {other, "dir/ingress.xdsp", true, false}, {source, "part.xdsp", true, true}} {
 		err := x.searched(t.Context(), names, c.written, c.path)
-		if _, is := errors.AsType[*pseudonym.LeakError](err); is != c.leaks || !is && err != nil {
+		if _, is := errors.AsType[*pseudonym.LeakError](err); is != c.leaks || (err != nil) != c.found {
 			t.Errorf("%s as %s: %v", c.written, c.path, err)
 		}
 	}
