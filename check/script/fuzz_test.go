@@ -22,8 +22,8 @@ func seeds(f *testing.F) []string {
 		f.Fatalf("%d scripts, %v", len(corners), err)
 	}
 	clients, err := filepath.Glob("../testdata/clients/*.xds")
-	if err != nil {
-		f.Fatal(err)
+	if err != nil || len(clients) == 0 {
+		f.Fatalf("%d conversations, %v", len(clients), err)
 	}
 	return append(corners, clients...)
 }

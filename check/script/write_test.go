@@ -15,6 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -41,6 +42,21 @@ func TestRoundTrip(t *testing.T) {
 			roundTrip(t, parseText(t, string(text)))
 		})
 	}
+}
+
+// What is written of the corners of the notation, word for word.
+func TestWritten(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.xds")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts, %v", len(files), err)
+	}
+	var b strings.Builder
+	for _, file := range files {
+		s, _ := openScript(t, file)
+		text, _ := written1(t, s)
+		fmt.Fprintf(&b, "%s\n%s\n", filepath.Base(file), text)
+	}
+	golden.Is(t, "testdata/written.txt", b.String())
 }
 
 func roundTrip(t *testing.T, first *Script) {

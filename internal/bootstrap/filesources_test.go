@@ -1,7 +1,9 @@
 package bootstrap_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
@@ -34,10 +36,11 @@ static_resources:
 `, []bootstrap.FileSource{{Path: "sds.yaml"}}},
 		"a dump":   {`{"configs": [{"bootstrap": {"dynamic_resources": {"cds_config": {"path_config_source": {"path": "/e/cds.yaml"}}}}}]}`, []bootstrap.FileSource{{Path: "/e/cds.yaml"}}},
 		"no files": {"static_resources: {}", nil},
+		"too many": {"static_resources:\n" + strings.Repeat("- path_config_source: {path: /a}\n", 1001), slices.Repeat([]bootstrap.FileSource{{Path: "/a"}}, 1000)},
 	} {
 		got, err := bootstrap.FileSources("x", []byte(c.text))
 		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)
+			t.Errorf("%s: %d, %.300s, %v; want %d, %.300s", name, len(got), fmt.Sprint(got), err, len(c.want), fmt.Sprint(c.want))
 		}
 	}
 	for _, text := range []string{"a: b", "- a", "", `{"xds_servers": []}`, "a: [", `dynamic_resources: &a [*a]`} {

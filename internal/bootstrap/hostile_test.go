@@ -40,17 +40,18 @@ const endpoint = "        - endpoint: {address: {socket_address: {address: h%d, 
 // megabytes for which each of these took minutes or gigabytes.
 func TestCostly(t *testing.T) {
 	const server = `{"server_uri":"h%d:1","channel_creds":[{"type":"insecure"}]},`
-	const servers = "it names more than 1000 xDS servers"
+	const many = "it names more than 1000 xDS servers"
 	listed := func(n int, format string) string { return strings.TrimSuffix(repeat(n, format), ",") }
+	servers := map[string]int{"uses": 1, "uses below a long name": 1, "an expression": 1, "names for each endpoint": 900}
 	inline := "validation_context: {trusted_ca: {inline_string: x}}"
 	for name, c := range map[string]struct{ file, text, want string }{
 		"directives":         {"x.yaml", repeat(20_000, "%%TAG !h%d! x\n") + "---\na: 1", "more directives than can be read"},
 		"directives, UTF-16": {"x.yaml", "\xff\xfe" + wide(repeat(20_000, "%%TAG !h%d! x\n")+"---\na: 1"), "more directives than can be read"},
-		"endpoints":          {"x.yaml", fmt.Sprintf(secureCluster, inline, repeat(10_000, endpoint)), servers},
-		"servers of gRPC":    {"x.json", `{"xds_servers":[` + listed(10_000, server) + `]}`, servers},
-		"authorities":        {"x.json", `{"authorities":{` + listed(10_000, `"a%d":{"xds_servers":[{"server_uri":"h%[1]d:1"}]},`) + `}}`, servers},
-		"targets":            {"x.json", `{"dynamic_resources":{"ads_config":{"grpc_services":[` + repeat(10_000, `{"google_grpc":{"target_uri":"h%d:1"}},`) + `]}}}`, servers},
-		"clusters":           {"x.json", `{"dynamic_resources":{"ads_config":{"cluster_names":[` + repeat(20_000, `"c%d",`) + `]}}}`, servers},
+		"endpoints":          {"x.yaml", fmt.Sprintf(secureCluster, inline, repeat(10_000, endpoint)), many},
+		"servers of gRPC":    {"x.json", `{"xds_servers":[` + listed(10_000, server) + `]}`, many},
+		"authorities":        {"x.json", `{"authorities":{` + listed(10_000, `"a%d":{"xds_servers":[{"server_uri":"h%[1]d:1"}]},`) + `}}`, many},
+		"targets":            {"x.json", `{"dynamic_resources":{"ads_config":{"grpc_services":[` + repeat(10_000, `{"google_grpc":{"target_uri":"h%d:1"}},`) + `]}}}`, many},
+		"clusters":           {"x.json", `{"dynamic_resources":{"ads_config":{"cluster_names":[` + repeat(20_000, `"c%d",`) + `]}}}`, many},
 		"uses":               {"x.json", `{"dynamic_resources":{"x":[` + repeat(20_000, `{"ads_config":{"cluster_names":"xds","n":%d}},`) + `]}}`, ""},
 		"a long name":        {"x.json", `{"dynamic_resources":{},"` + strings.Repeat("x", 1<<20) + `":{` + repeat(20_000, `"k%d":1,`) + `}}`, ""},
 		"uses below a long name": {"x.json", `{"dynamic_resources":{},"` + strings.Repeat("x", 1<<20) + `":[` +
@@ -67,6 +68,9 @@ func TestCostly(t *testing.T) {
 					t.Errorf("error is %v, want %q", err, c.want)
 				}
 				if err == nil {
+					if len(d.Servers) != servers[name] {
+						t.Errorf("%d servers, want %d", len(d.Servers), servers[name])
+					}
 					for _, s := range d.Servers {
 						if s.Obstacle != nil && len(s.Obstacle.Why) > 1000 || len(s.Uses) > 1000 {
 							t.Errorf("an obstacle of %d bytes, %d uses", len(s.Obstacle.Why), len(s.Uses))

@@ -139,6 +139,7 @@ func TestNames(t *testing.T) {
 		{"a key in no directory", Export{Form: "csv", KeyFile: d.at("nowhere/k"), Pseudonymous: true}},
 		{"a file in no directory", Export{Form: FormRecording, Path: d.at("nowhere/a.xdsp"), KeyFile: d.at("k2"), Pseudonymous: true}},
 		{"a common name", Export{Form: FormRecording, Path: d.at("envoy.xdsp"), Pseudonymous: true}},
+		{"a name that is hidden", Export{Form: FormRecording, Path: d.at("of-ingress.xdsp"), Pseudonymous: true}},
 		{"none of it", Export{Form: FormRecording, Path: d.at("none.xdsp"), Filter: "kind:gap", Pseudonymous: true}},
 		{"a part", Export{Form: FormRecording, Path: d.at("part.xdsp"), Filter: "kind:nack", Bare: true, Pseudonymous: true}},
 	} {

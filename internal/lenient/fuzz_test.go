@@ -65,6 +65,7 @@ func FuzzYAML(f *testing.F) {
 // seeds are the files that a real Envoy was asked about.
 func seeds(f *testing.F, ending string) {
 	f.Helper()
+	n := 0
 	for _, archive := range []string{"taken", "leftout", "rejected"} {
 		a, err := txtar.ParseFile("../../decode/file/testdata/" + archive + ".txtar")
 		if err != nil {
@@ -73,8 +74,12 @@ func seeds(f *testing.F, ending string) {
 		for _, x := range a.Files {
 			if strings.HasSuffix(x.Name, ending) {
 				f.Add(x.Data)
+				n++
 			}
 		}
+	}
+	if n == 0 {
+		f.Fatalf("no file ends in %s", ending)
 	}
 }
 

@@ -44,7 +44,7 @@ C> type=LDS V=1 N=a R=[]
 `
 	recorded := replaytest.PlanOfScript(t, begins+"S< type=LDS V=1 N=b res=[hb:a@1~5s]\nC> type=LDS V=1 N=b R=[]\n")
 	live := replaytest.PlanOfScript(t, begins+"S< type=LDS V=1 N=b res=[w:a~5s,b]\nC> type=LDS V=1 N=b R=[]\n")
-	if _, client := replaytest.Facing(t, live, recorded, replay.Options{Idle: 6 * time.Second}); client.Differs() || client.Matched != client.Expected {
+	if _, client := replaytest.Facing(t, live, recorded, replay.Options{Idle: 6 * time.Second}); client.Differs() || client.Matched != client.Expected || client.Matched == 0 {
 		t.Errorf("%+v", client)
 	}
 }

@@ -115,11 +115,7 @@ func (c *client) connect(id session.ConnID) (*grpc.ClientConn, error) {
 	if l.cc != nil {
 		return l.cc, nil
 	}
-	authority := c.o.Authority
-	if authority == "" {
-		authority = "xds"
-	}
-	cc, err := grpc.NewClient("passthrough:///xds", grpc.WithAuthority(authority),
+	cc, err := grpc.NewClient("passthrough:///xds", grpc.WithAuthority(c.o.Authority),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }),
 		replay.Bytes(replay.MostResponse),

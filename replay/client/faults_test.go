@@ -35,7 +35,7 @@ func TestFaults(t *testing.T) {
 			if got := strings.Join(seen, "\n"); got != c.seen {
 				t.Errorf("the server sees\n%s\nwant %s", got, c.seen)
 			}
-			if want := fmt.Sprintf("on purpose (%s): %s", c.fault, c.note); !slices.Contains(byClient.Notes, want) || byClient.Differs() || byClient.Matched != byClient.Expected {
+			if want := fmt.Sprintf("on purpose (%s): %s", c.fault, c.note); !slices.Contains(byClient.Notes, want) || byClient.Differs() || byClient.Matched != byClient.Expected || byClient.Matched == 0 {
 				t.Errorf("%+v; want the note %s", byClient, want)
 			}
 		})

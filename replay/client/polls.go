@@ -219,16 +219,12 @@ func (p *poller) poll(ctx context.Context, turn *replay.Turn, first bool) (statu
 	}
 	within, stop := context.WithTimeout(ctx, wait)
 	defer stop()
-	authority := p.client.o.Authority
-	if authority == "" {
-		authority = "xds"
-	}
 	q, err := http.NewRequestWithContext(within, http.MethodPost, "http://xds"+p.Method.Path, bytes.NewReader(body))
 	if err != nil {
 		p.broken = err.Error()
 		return 0, false
 	}
-	q.Host = authority
+	q.Host = p.client.o.Authority
 	q.Header.Set("Content-Type", "application/json")
 	p.client.ledger.Sent()
 	w, err := p.http.Do(q)

@@ -57,7 +57,7 @@ func TestPolls(t *testing.T) {
 				for _, d := range side.report.Differences {
 					got = append(got, "expected "+d.Expected+", got "+d.Got)
 				}
-				if strings.Join(got, "\n") != side.want || side.report.Streams == 0 || side.want == "" && side.report.Matched != side.report.Expected {
+				if strings.Join(got, "\n") != side.want || side.report.Streams == 0 || side.want == "" && side.report.Matched != side.report.Expected || side.report.Matched == 0 {
 					t.Errorf("%q, not %q: %+v", got, side.want, side.report)
 				}
 			}

@@ -304,6 +304,7 @@ func TestLiveClients(t *testing.T) {
 	const (
 		begins = "C> type=EDS V= N= R=[a,b] node=n1\nS< type=EDS V=1 N=a res=[a,b]\n"
 		acks   = "C> type=EDS V=1 N=a R=[a,b]\n"
+		named  = "C> type=EDS V= N= R=[cluster-a,cluster-b] node=n1\nS< type=EDS V=1 N=a res=[cluster-a,cluster-b]\n"
 		goes   = "-- client-end\n"
 		second = "S< type=EDS V=2 N=b res=[a#2,b]\nC> type=EDS V=2 N=b R=[a,b]\n"
 	)
@@ -314,6 +315,10 @@ func TestLiveClients(t *testing.T) {
 		{name: "no rejection", recorded: begins + "C> type=EDS V= N=a R=[a,b] err=\"no such locality\"\n", live: begins + acks, until: "is over"},
 		{name: "a rejection in other words", recorded: begins + "C> type=EDS V= N=a R=[a,b] err=\"a: no such locality\"\n", live: begins + "C> type=EDS V= N=a R=[a,b] err=\"a is bad\"\n"},
 		{name: "a rejection of another resource", recorded: strings.ReplaceAll(begins+"C> type=EDS V= N=a R=[a,b] err=\"cluster-a: no such locality\"\n", "[a,b]", "[cluster-a,cluster-b]"), live: strings.ReplaceAll(begins+"C> type=EDS V= N=a R=[a,b] err=\"cluster-b is bad\"\n", "[a,b]", "[cluster-a,cluster-b]"), until: "is over"},
+		{name: "a rejection that named nothing", recorded: named + "C> type=EDS V= N=a R=[cluster-a,cluster-b] err=\"no such locality\"\n", live: named + "C> type=EDS V= N=a R=[cluster-a,cluster-b] err=\"cluster-b is bad\"\n"},
+		{name: "a rejection that names nothing now", recorded: named + "C> type=EDS V= N=a R=[cluster-a,cluster-b] err=\"cluster-a is bad\"\n", live: named + "C> type=EDS V= N=a R=[cluster-a,cluster-b] err=\"no such locality\"\n"},
+		{name: "a rejection of one resource of two", recorded: named + "C> type=EDS V= N=a R=[cluster-a,cluster-b] err=\"cluster-a is bad, cluster-b is bad\"\n", live: named + "C> type=EDS V= N=a R=[cluster-a,cluster-b] err=\"cluster-b is bad\"\n"},
+		{name: "the same silence", recorded: begins + "t=+41s -- tick\n", live: begins, until: "is over"},
 		{name: "fewer names", recorded: begins + acks, live: "C> type=EDS V= N= R=[a] node=n1\nS< type=EDS V=1 N=a res=[a,b]\nC> type=EDS V=1 N=a R=[a]\n" + goes, until: "is over"},
 		{name: "more names", recorded: begins + acks, live: "C> type=EDS V= N= R=[a,b,c] node=n1\nS< type=EDS V=1 N=a res=[a,b]\nC> type=EDS V=1 N=a R=[a,b,c]\n" + goes, until: "is over"},
 		{name: "other names", recorded: begins + acks, live: "C> type=EDS V= N= R=[a,c] node=n1\nS< type=EDS V=1 N=a res=[a,b]\nC> type=EDS V=1 N=a R=[a,c]\n" + goes, until: "is over"},

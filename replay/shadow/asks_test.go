@@ -1,7 +1,10 @@
 package shadow
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -109,8 +112,12 @@ func TestTargetEnds(t *testing.T) {
 				p.hears(t, streamClusters, `CDS v n [] +[] -[] by n1`)
 				p.hears(t, streamClusters, `CDS v1 n1 [] +[] -[]`)
 				p.ends <- c.end
+				ended := time.Now()
 				r.until(c.want)
 				p.hears(t, streamClusters, `CDS v n [] +[] -[] by n1`)
+				if d := time.Since(ended); d < time.Second/10 || d > time.Second/4 { // of the bubble
+					t.Errorf("it is asked again after %v", d)
+				}
 				p.out <- response("1", "a", "b")
 				r.until("B answers again after ")
 				r.add(session.Entry{Kind: session.KindDisconnect, Side: session.Client})
@@ -118,6 +125,29 @@ func TestTargetEnds(t *testing.T) {
 					t.Errorf("%+v\n%s", sum, r.text())
 				}
 			})
+		})
+	}
+}
+
+// Why a target cannot be reached is what stands between says, and that may come after the first try.
+func TestWhyNot(t *testing.T) {
+	for why, want := range map[string]string{"": "B: it cannot be reached; the shadow goes on trying", "no route to it": "B: no route to it; the shadow goes on trying"} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			r := start(t, Options{Idle: time.Minute, Target: Target{
+				Name: "B", Why: func() string { return why },
+				Dial: func(context.Context) (net.Conn, error) { return nil, errors.New("closed") },
+			}}, response("1", "a"))
+			r.until(want)
+			r.end()
+			for _, e := range r.events {
+				if first := e.Time.Sub(began) < time.Second/10; e.What == Trouble && first != (why != "") {
+					t.Errorf("%s: after %v", e.Text, e.Time.Sub(began))
+				}
+			}
+			if n := strings.Count(r.text(), Trouble+": "); n != 1 {
+				t.Errorf("told %d times:\n%s", n, r.text())
+			}
 		})
 	}
 }

@@ -20,7 +20,7 @@ import (
 // Target is a control plane that is asked.
 type Target struct {
 	Name      string // as it is told of
-	Authority string
+	Authority string // "": xds
 	Dial      func(ctx context.Context) (net.Conn, error)
 	// Why is what stands between has seen last of a connection that failed, ""
 	// if nothing; nil: nothing stands between.

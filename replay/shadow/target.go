@@ -67,11 +67,7 @@ func (t *target) link(id session.ConnID) (*grpc.ClientConn, error) {
 	if cc := t.links[id]; cc != nil {
 		return cc, nil
 	}
-	authority := t.Authority
-	if authority == "" {
-		authority = "xds"
-	}
-	cc, err := grpc.NewClient("passthrough:///xds", grpc.WithAuthority(authority),
+	cc, err := grpc.NewClient("passthrough:///xds", grpc.WithAuthority(t.Authority),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dial(ctx) }),
 		grpc.WithConnectParams(grpc.ConnectParams{

@@ -326,7 +326,7 @@ func quoted(b []byte, at int) (from, to int, ok bool) {
 		}
 	}
 	if escaped && to < len(b) {
-		for to > from && b[to-1] == '\\' {
+		for b[to-1] == '\\' { // before from is a quote
 			to--
 		}
 	}
