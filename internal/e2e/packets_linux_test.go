@@ -322,7 +322,8 @@ func TestImportedTLS(t *testing.T) {
 		t.Errorf("of what is in TLS import says: %s, %v", said, err)
 	}
 	decrypted, imported := filepath.Join(dir, "decrypted.pcapng"), filepath.Join(dir, "imported.xdsp")
-	documented(t, "-U", map[string]string{"leg.pcap": packets, "keys.txt": keys.Name(), "decrypted.pcapng": decrypted})
+	_, port, _ := net.SplitHostPort(c.Addr())
+	documented(t, "-U", map[string]string{"leg.pcap": packets, "15012": port, "keys.txt": keys.Name(), "decrypted.pcapng": decrypted})
 	runProgram(t, "import", decrypted, "-w", imported)
 	ofProxy := func(p *session.Peer) string { return p.Local }
 	got := spoken(recordertest.Entries(t, imported), ofClient)

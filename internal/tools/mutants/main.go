@@ -114,10 +114,10 @@ func (t tests) of(chance *rand.Rand, p pkg) (mutant, string, error) {
 		if !p.tested {
 			return m, "no tests", nil
 		}
-		if t.command("test", "-vet=off", "-count=1", p.path).Run() != nil {
+		if t.command("test", "-vet=off", "-count=1", "-short", "-timeout", t.deadline.String(), p.path).Run() != nil {
 			return m, "fails anyway", nil
 		}
-		out, err := t.command("test", "-vet=off", "-count=1", "-timeout", t.deadline.String(), "-overlay", overlay, p.path).CombinedOutput()
+		out, err := t.command("test", "-vet=off", "-count=1", "-short", "-failfast", "-timeout", t.deadline.String(), "-overlay", overlay, p.path).CombinedOutput()
 		var failed *exec.ExitError
 		switch {
 		case err == nil:
