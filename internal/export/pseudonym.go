@@ -145,7 +145,7 @@ func (x *Export) searched(ctx context.Context, names *pseudonym.Names, part, pat
 	defer r.Close()
 	search := names.Search()
 	if err := search.Name(filepath.Base(path)); err != nil {
-		return errors.New(err.Error()) // who chose it knows what to do: it is no bug
+		return errors.New(err.Error()) // no LeakError: the user chose this name, and nothing of ours let it through
 	}
 	done := x.Progress("searching", part, func() (int64, uint64) {
 		f := r.Facts()
