@@ -23,7 +23,6 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
-	"github.com/xdsproxy/xdsproxy/replay/launch"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -68,16 +67,6 @@ func (r *replaying) playedDump(t *testing.T) (int, replayReport, heldDiff) {
 		t.Fatal(err)
 	}
 	return code, report, facts.ConfigDump
-}
-
-// freeAddr is an address at which nobody listens.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	addr, err := launch.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return addr
 }
 
 // replayDumped plays a recording to a fresh Envoy, and compares what that holds

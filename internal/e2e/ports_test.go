@@ -1,0 +1,28 @@
+package e2e
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/replay/launch"
+)
+
+// handed are the addresses that freeAddr has returned: one test that has not bound its
+// own yet cannot be seen by another.
+var handed sync.Map
+
+// freeAddr is an address at which nobody listens, and which nobody else is given.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	for {
+		addr, err := launch.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, before := handed.LoadOrStore(addr, true); before {
+			continue
+		}
+		reserve(t, addr)
+		return addr
+	}
+}
