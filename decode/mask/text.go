@@ -67,7 +67,7 @@ func (w *walker) Base64(b []byte) {
 	w.masked++
 	last := b[len(b)-1] // of which some bits may mean nothing
 	base64.RawStdEncoding.Encode(b, plain)
-	if len(b)%4 != 0 && before[len(plain)-1] == plain[len(plain)-1] {
+	if before[len(plain)-1] == plain[len(plain)-1] {
 		b[len(b)-1] = last
 	}
 }

@@ -53,6 +53,37 @@ func TestTextPatterns(t *testing.T) {
 	}
 }
 
+// The last character of base64 may hold bits that mean nothing. They stay where the last
+// byte stays, and the text is as long as before.
+func TestBase64KeepsItsEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		plain string
+		stays bool // the last byte is no part of a secret
+	}{
+		"text after the secret":  {"Bearer " + token + " and more", true},
+		"the secret is the end":  {"and more: Bearer " + token, false},
+		"two characters of four": {"Bearer " + token + " more", true},
+	} {
+		for pad := range 3 {
+			plain := strings.Repeat("-", pad) + c.plain
+			in := []byte(base64.RawStdEncoding.EncodeToString([]byte(plain)))
+			if len(in)%4 != 0 { // the next character has the same bits that mean something
+				in[len(in)-1]++
+			}
+			got := bytes.Clone(in)
+			w := walker{masks: newMasks(), write: true, full: true}
+			w.Base64(got)
+			out, err := base64.RawStdEncoding.DecodeString(string(got))
+			if err != nil || len(out) != len(plain) || bytes.Contains(out, []byte(token)) || w.masked != 1 {
+				t.Fatalf("%s, %d: %q became %q: %v", name, pad, plain, out, err)
+			}
+			if (plain[len(plain)-1] == out[len(out)-1]) != c.stays || (got[len(got)-1] == in[len(in)-1]) != c.stays {
+				t.Errorf("%s, %d: the last of %q became that of %q, in base64 %q that of %q", name, pad, plain, out, in, got)
+			}
+		}
+	}
+}
+
 func TestMasksKnowTheirOwn(t *testing.T) {
 	m, other := newMasks(), newMasks()
 	for n := range 200 {

@@ -255,10 +255,22 @@ func TestCheckRefuses(t *testing.T) {
 		{TypeURL: "CDS", Empty: true, Content: "1"},
 		{TypeURL: "LDS", Refs: Refs{Routes: []string{""}}},
 		{TypeURL: "RDS", Refs: Refs{Clusters: []string{"c", ""}}},
+		{TypeURL: "RDS", NotGRPC: true},
+		{TypeURL: "CDS", NotGRPC: true, Refs: Refs{EDS: true}},
+		{TypeURL: "CDS", NotGRPC: true, Refs: Refs{Clusters: []string{"c"}}},
 	} {
 		r.TypeURL = xds.TypeURL(r.TypeURL)
 		if r.Check() == nil {
 			t.Errorf("%s %+v is not refused", r.TypeURL, r)
+		}
+	}
+	for _, r := range []Resource{
+		{TypeURL: "CDS", NotGRPC: true},
+		{TypeURL: "LDS", NotGRPC: true, Refs: Refs{Routes: []string{"r"}, Clusters: []string{"c"}}},
+	} {
+		r.TypeURL = xds.TypeURL(r.TypeURL)
+		if err := r.Check(); err != nil {
+			t.Errorf("%s %+v: %v", r.TypeURL, r, err)
 		}
 	}
 }
