@@ -88,7 +88,7 @@ type injector struct {
 func newInjector(t *testing.T, target string, near bool, plan func() fault, number func(net.Addr) int) *injector {
 	t.Helper()
 	i := &injector{
-		target: target, near: near, plan: plan, number: number, addr: "127.0.0.1:0",
+		target: target, near: near, plan: plan, number: number, addr: freeAddr(t),
 		byFrom: map[string][]*middleman{}, byNumber: map[int]*middleman{}, open: map[*middleman]struct{}{},
 	}
 	if err := i.listen(); err != nil {
@@ -98,7 +98,7 @@ func newInjector(t *testing.T, target string, near bool, plan func() fault, numb
 }
 
 func (i *injector) listen() error {
-	l, err := net.Listen("tcp", i.addr)
+	l, err := listenAgain(i.addr)
 	if err != nil {
 		return err
 	}

@@ -58,15 +58,21 @@ func (l *countingListener) Accept() (net.Conn, error) {
 	return &flowConn{c, a.flowOf(a.servers, n)}, nil
 }
 
+// listenAgain listens where another listener was closed. In a process that was forked
+// in that moment it is open until the other program begins.
+func listenAgain(addr string) (net.Listener, error) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if l, err := net.Listen("tcp", addr); !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
+			return l, err
+		}
+	}
+}
+
 // serveGRPC serves until ctx is done, and is stopped and begun anew meanwhile.
 func (s *chaosServer) serveGRPC(ctx context.Context, addr string) error {
 	r := s.rng()
-	for away := time.Now(); ctx.Err() == nil; {
-		l, err := net.Listen("tcp", addr)
-		if errors.Is(err, syscall.EADDRINUSE) && time.Since(away) < patience { // by another test, for a moment
-			time.Sleep(20 * time.Millisecond)
-			continue
-		}
+	for ctx.Err() == nil {
+		l, err := listenAgain(addr)
 		if err != nil {
 			return err
 		}
@@ -89,7 +95,6 @@ func (s *chaosServer) serveGRPC(ctx context.Context, addr string) error {
 		}
 		server.Stop()
 		<-done
-		away = time.Now()
 	}
 	return nil
 }

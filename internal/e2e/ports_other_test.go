@@ -2,7 +2,12 @@
 
 package e2e
 
-import "testing"
+import (
+	"testing"
 
-// Elsewhere no socket can hold an address that a listener has.
-func reserve(*testing.T, string) {}
+	"github.com/xdsproxy/xdsproxy/replay/launch"
+)
+
+// reserve finds an address at which nobody listens. Elsewhere than on Linux no socket can
+// hold one that a listener has.
+func reserve(*testing.T) (string, error) { return launch.FreePort() }

@@ -3,8 +3,6 @@ package e2e
 import (
 	"sync"
 	"testing"
-
-	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
 
 // handed are the addresses that freeAddr has returned: one test that has not bound its
@@ -15,14 +13,12 @@ var handed sync.Map
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	for {
-		addr, err := launch.FreePort()
+		addr, err := reserve(t)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, before := handed.LoadOrStore(addr, true); before {
-			continue
+		if _, before := handed.LoadOrStore(addr, true); !before {
+			return addr
 		}
-		reserve(t, addr)
-		return addr
 	}
 }

@@ -59,6 +59,8 @@ type Options struct {
 	// Admit refuses a stream by its request headers; nil admits all. A stream
 	// that is refused is on the account.
 	Admit func(metadata.MD) error
+	// Unsubscribed is called when a delta client lets go of resources; nil calls nothing.
+	Unsubscribed func()
 	// Cache is served instead of the worlds that are Set.
 	Cache cache.Cache
 }
@@ -250,6 +252,12 @@ func (c *ControlPlane) callbacks(ctx context.Context) server.Callbacks {
 				refused := sent[subscription{id, req.GetTypeUrl()}]
 				mu.Unlock()
 				c.pause(ctx, req.GetNode().GetId(), req.GetTypeUrl(), refused)
+			}
+			return nil
+		},
+		StreamDeltaRequestFunc: func(_ int64, req *discovery.DeltaDiscoveryRequest) error {
+			if len(req.GetResourceNamesUnsubscribe()) > 0 && c.opts.Unsubscribed != nil {
+				c.opts.Unsubscribed()
 			}
 			return nil
 		},

@@ -104,6 +104,14 @@ func (r *round) deltas() {
 	r.setDelta(1, "web")
 	holds("a delta removal", func(clusters, _ map[string]string) bool { return len(clusters) == 1 })
 	r.delta.Unsubscribe(resource.EndpointType, "search")
+	r.try("the unsubscription", func(ctx context.Context) error { // which nothing answers
+		select {
+		case <-r.story.letGo:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 }
 
 func (r *round) rotate() {

@@ -24,6 +24,7 @@ import (
 type Story struct {
 	control  *ControlPlane
 	backends [2]*Backend
+	letGo    chan struct{} // a delta client unsubscribed
 }
 
 const (
@@ -37,13 +38,19 @@ const (
 // NewStory starts a control plane at listen (host:port, unix:/path) and the
 // backends that its endpoints name.
 func NewStory(listen string) (*Story, error) {
-	control, err := StartControlPlane(Options{
+	s := &Story{letGo: make(chan struct{}, 1)}
+	var err error
+	if s.control, err = StartControlPlane(Options{
 		Listen: listen, ResendPause: 250 * time.Millisecond, Ordered: true, OwnVersions: true,
-	})
-	if err != nil {
+		Unsubscribed: func() {
+			select {
+			case s.letGo <- struct{}{}:
+			default: // nobody waits for that of a client from elsewhere
+			}
+		},
+	}); err != nil {
 		return nil, err
 	}
-	s := &Story{control: control}
 	for i, answer := range []grpc_health_v1.HealthCheckResponse_ServingStatus{
 		grpc_health_v1.HealthCheckResponse_SERVING, grpc_health_v1.HealthCheckResponse_NOT_SERVING,
 	} {
