@@ -141,6 +141,8 @@ func TestBugs(t *testing.T) {
 		}
 		nameless(0) // by which it gives up what it had named
 		c.Stop()
+		// A client that is back sooner may stand in the recording before that end.
+		p.stderr.find(t, regexp.MustCompile(`server-closed-stream`), p.exited)
 		before := len(c.account.Records())
 		c.startAgain(t)
 		nameless(before)
