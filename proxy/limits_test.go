@@ -28,6 +28,21 @@ func limited(t *testing.T, l Limits) *world {
 	return w
 }
 
+// Each client takes two files. What is left to the rest of the program it does not take.
+func TestRoomForTwoFilesEach(t *testing.T) {
+	limit := openFiles()
+	if limit == 0 {
+		t.Skip("this system has no limit that can be asked")
+	}
+	for held, full := range map[int64]bool{0: false, limit / 4: false, limit / 2: true, limit: true} {
+		p := &Proxy{}
+		p.held.Store(held)
+		if err := p.room(); errors.Is(err, syscall.EMFILE) != full {
+			t.Errorf("with %d clients and %d open files: %v", held, limit, err)
+		}
+	}
+}
+
 // knock connects and waits to be refused. The reset may come before the client
 // has noticed that it is connected.
 func (w *world) knock() error {

@@ -103,7 +103,12 @@ func (v *vocabulary) messages(ms protoreflect.MessageDescriptors) {
 // rules takes the values that a field of text may have at all, such as the flags of a
 // response: a client rejects any other one.
 func (v *vocabulary) rules(f protoreflect.FieldDescriptor) {
-	only := make(map[string]bool)
+	allow := func(value string) {
+		if v.allowed[f.FullName()] == nil {
+			v.allowed[f.FullName()] = make(map[string]bool)
+		}
+		v.allowed[f.FullName()][value] = true
+	}
 	var rules func(protoreflect.Message)
 	rules = func(m protoreflect.Message) {
 		m.Range(func(fd protoreflect.FieldDescriptor, value protoreflect.Value) bool {
@@ -112,10 +117,10 @@ func (v *vocabulary) rules(f protoreflect.FieldDescriptor) {
 				rules(value.Message())
 			case fd.Kind() == protoreflect.StringKind && fd.Name() == "in":
 				for i := range value.List().Len() {
-					only[value.List().Get(i).String()] = true
+					allow(value.List().Get(i).String())
 				}
 			case fd.Kind() == protoreflect.StringKind && fd.Name() == "const":
-				only[value.String()] = true
+				allow(value.String())
 			}
 			return true
 		})
@@ -126,9 +131,6 @@ func (v *vocabulary) rules(f protoreflect.FieldDescriptor) {
 		}
 		return true
 	})
-	if len(only) > 0 {
-		v.allowed[f.FullName()] = only
-	}
 }
 
 func (v *vocabulary) enumerations(es protoreflect.EnumDescriptors) {

@@ -167,7 +167,7 @@ func (s *shadow) conclude(now time.Time) {
 			for name, u := range like.unlike {
 				s.giveUp(l, like, name, u, true, now)
 			}
-			if l.failed && like.fresh > 0 && len(like.unlike) == 0 && like.typ != "" {
+			if l.failed && like.fresh && len(like.unlike) == 0 && like.typ != "" {
 				s.pending.add(like.typ, "all of "+st.client, l.at.Name+" was away")
 			}
 		}

@@ -30,7 +30,7 @@ const (
 type likeness struct {
 	key, typ string
 	unlike   map[string]*unlike
-	fresh    int  // answers of the live server that were not held against the target's
+	fresh    bool // an answer of the live server was not held against the target's
 	compared bool // the accounts of now were
 	live     int  // resources that the live server has given
 	given    int  // of which the target gives any
@@ -76,7 +76,7 @@ func (s *shadow) answered(st *stream, sub *engine.Subscription) {
 	now := time.Now()
 	for _, l := range st.legs {
 		if l != nil && l.state != left {
-			l.like(sub.Key).fresh++
+			l.like(sub.Key).fresh = true
 			l.met = true
 			s.compare(l, sub.Key, now)
 		}
@@ -162,7 +162,7 @@ func (s *shadow) differ(l *leg, like *likeness, name string, it *engine.Resource
 
 // count enters answers that were compared.
 func (s *shadow) count(l *leg, like *likeness, b *engine.Subscription) {
-	if l.at.index != 0 || like.fresh == 0 || b.Responses == 0 {
+	if l.at.index != 0 || !like.fresh || b.Responses == 0 {
 		return
 	}
 	for _, u := range like.unlike {
@@ -171,7 +171,7 @@ func (s *shadow) count(l *leg, like *likeness, b *engine.Subscription) {
 		}
 	}
 	s.sum.Compared++
-	like.fresh = 0
+	like.fresh = false
 }
 
 // heal notes that a resource is the same again, or that its client does not want

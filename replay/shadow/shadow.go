@@ -307,7 +307,7 @@ func (s *shadow) follow(st *stream) {
 		l := &leg{at: t, of: st, since: time.Now(), types: map[string]*asked{}}
 		for _, sub := range s.k.Streams[st.id].Order {
 			if sub.Responses > 0 {
-				l.like(sub.Key).fresh++ // what there is already
+				l.like(sub.Key).fresh = true // what there is already
 			}
 		}
 		st.legs[t.index] = l

@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // TestLadderLong: of a long stream a part is drawn, and more when one gets to its
@@ -27,6 +28,9 @@ func TestLadderLong(t *testing.T) {
 	}
 	run(Open(scr, view.Selection{Seq: 1}))
 	v := scr.Top().(*View)
+	if want := scr.Columns() - widget.TextGutter; v.width != want {
+		t.Errorf("it is laid out for %d columns before it is drawn in %d", v.width, want)
+	}
 	do := func(a key.Action) {
 		run(v.Do(scr, a))
 		_ = v.Draw(scr, 80, 20)
