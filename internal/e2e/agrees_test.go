@@ -37,7 +37,7 @@ func TestScreenAgrees(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	file, viewer := filepath.Join(dir, "night.xdsp"), "unix:"+filepath.Join(dir, "v")
-	live := newPane(t, 80, 24, "run", "--listen", "127.0.0.1:0", "--upstream", plane.at, "-w", file, "--viewer", viewer)
+	live := newPane(t, 80, 24, "run", "--listen", freeAddr(t), "--upstream", plane.at, "-w", file, "--viewer", viewer)
 	live.shows("No client has connected yet")
 	addr := listenerOf(t, live.pid())
 	e, admin := launchEnvoy(t, variants()[0], looped, addr)

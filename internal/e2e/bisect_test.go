@@ -77,7 +77,7 @@ var bisectReady = regexp.MustCompile(`^listening on (\S+), bisecting entry \d+ o
 func startBisect(t *testing.T, recording string, args ...string) *bisecting {
 	t.Helper()
 	b := &bisecting{stderr: newLines(), exited: make(chan struct{}), script: filepath.Join(t.TempDir(), "found.xds")}
-	args = append([]string{"bisect", recording, "--listen", "127.0.0.1:0", "-o", "json", "--script", b.script, "--timeout", patience.String()}, args...)
+	args = append([]string{"bisect", recording, "--listen", freeAddr(t), "-o", "json", "--script", b.script, "--timeout", patience.String()}, args...)
 	cmd := exec.Command(program(t), args...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = &b.stdout, b.stderr, quietEnv(t)
 	if err := cmd.Start(); err != nil {
@@ -179,7 +179,7 @@ func (b *bisecting) finds(t *testing.T, most int, want ...string) bisection {
 // bisect has written, and that it says itself so many times that it rejects.
 func (b *bisection) reproduces(t *testing.T, v variant, times int) {
 	t.Helper()
-	r := startReplay(t, b.Recording, "--as", "server", "--listen", "127.0.0.1:0")
+	r := startReplay(t, b.Recording, "--as", "server", "--listen", freeAddr(t))
 	e, _ := launchEnvoy(t, v, "fresh", r.addr)
 	r.asRecorded(t)
 	e.stop(t) // of what it writes something may still be under way
@@ -427,7 +427,7 @@ func TestBisectGRPC(t *testing.T) {
 	found := b.finds(t, 12, "other-11")
 	stop()
 
-	r := startReplay(t, found.Recording, "--as", "server", "--listen", "127.0.0.1:0")
+	r := startReplay(t, found.Recording, "--as", "server", "--listen", freeAddr(t))
 	_, stop = startGRPCGo(t, plainBootstrap(t, r.addr, "grpc-go"), nil, service)
 	r.asRecorded(t)
 	stop()

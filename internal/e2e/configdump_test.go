@@ -74,7 +74,7 @@ func (r *replaying) playedDump(t *testing.T) (int, replayReport, heldDiff) {
 func replayDumped(t *testing.T, v variant, recording string, args ...string) (*replaying, *envoy) {
 	t.Helper()
 	admin := freeAddr(t)
-	r := startReplay(t, recording, append([]string{"--as", "server", "--listen", "127.0.0.1:0", "--compare-config-dump=" + admin}, args...)...)
+	r := startReplay(t, recording, append([]string{"--as", "server", "--listen", freeAddr(t), "--compare-config-dump=" + admin}, args...)...)
 	bootstrap := envoyBootstrap(t, v, envoyNode, r.addr)
 	bootstrap["admin"] = object{"address": addressFor(t, admin)}
 	e, _ := launchEnvoyWith(t, bootstrap)

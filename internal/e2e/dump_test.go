@@ -80,7 +80,7 @@ func TestDumpOn(t *testing.T) {
 	defer control.Stop()
 	dir := filepath.Join(t.TempDir(), "dumps")
 	cmd := exec.Command(program(t), "run", "--headless", "--no-record", "--ring", "4MiB",
-		"--listen", "127.0.0.1:0", "--upstream", faulty.Addr(), "--listen", "127.0.0.1:0", "--upstream", control.Addr(),
+		"--listen", freeAddr(t), "--upstream", faulty.Addr(), "--listen", freeAddr(t), "--upstream", control.Addr(),
 		"--dump-on", "error", "--dump-dir", dir, "--dump-before", "1m", "--dump-every", "24h")
 	said, exited := newLines(), make(chan struct{})
 	cmd.Stderr, cmd.Env = said, quietEnv(t)

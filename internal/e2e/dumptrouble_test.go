@@ -99,7 +99,7 @@ func TestDumpWhileEnding(t *testing.T) {
 			defer control.Stop()
 			dir := filepath.Join(t.TempDir(), "dumps")
 			p := startProxyWith(t, server.Addr(), setup{args: []string{
-				"--listen", "127.0.0.1:0", "--upstream", control.Addr(), "--dump-on", "error", "--dump-dir", dir,
+				"--listen", freeAddr(t), "--upstream", control.Addr(), "--dump-on", "error", "--dump-dir", dir,
 			}})
 			loaded := p.stderr.find(t, regexp.MustCompile(`listening on (\S+), upstream `+regexp.QuoteMeta(control.Addr())), p.exited)[1]
 			stop := underLoad(t, control, loaded)

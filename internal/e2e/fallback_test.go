@@ -25,7 +25,7 @@ func TestFallback(t *testing.T) {
 	}
 	first := startScript(t, xdstest.Part{hear(lds, ""), listener("one"), hear(lds, "n"), xdstest.Do(func() { close(had) }), xdstest.Alone()})
 	second := startScript(t, xdstest.Part{hear(lds, ""), xdstest.Do(func() { <-ended }), listener("two"), hear(lds, "n"), xdstest.Alone()})
-	p := startProxyWith(t, first.Addr(), setup{args: []string{"--listen", "127.0.0.1:0", "--upstream", second.Addr()}})
+	p := startProxyWith(t, first.Addr(), setup{args: []string{"--listen", freeAddr(t), "--upstream", second.Addr()}})
 	var other string
 	eventually(t, "both listeners", func() bool {
 		for line := range strings.Lines(p.stderr.String()) {

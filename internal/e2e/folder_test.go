@@ -59,7 +59,7 @@ func TestEditAndPlay(t *testing.T) {
 // what it has then, but for its bootstrap and for times.
 func holds(t *testing.T, v variant, recording string) []string {
 	t.Helper()
-	r := startReplay(t, recording, "--as", "server", "--listen", "127.0.0.1:0")
+	r := startReplay(t, recording, "--as", "server", "--listen", freeAddr(t))
 	e := startEnvoy(t, v, envoyNode, r.addr)
 	r.asRecorded(t)
 	body, err := get("http://" + e.admin + "/config_dump?include_eds")

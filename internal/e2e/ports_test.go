@@ -9,7 +9,8 @@ import (
 // own yet cannot be seen by another.
 var handed sync.Map
 
-// freeAddr is an address at which nobody listens, and which nobody else is given.
+// freeAddr is an address at which nobody listens, and which nobody else is given: what
+// a client still dials after its proxy has gone is nobody's.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	for {

@@ -96,7 +96,7 @@ func startProxy(t *testing.T, upstream string) *proxy {
 
 // setup is what is special about how a proxy is started.
 type setup struct {
-	listen string   // 127.0.0.1:0 if empty
+	listen string   // a free address if empty
 	file   string   // of the recording; in a directory of its own if empty
 	args   []string // after the others
 	env    []string
@@ -105,7 +105,7 @@ type setup struct {
 func startProxyWith(t *testing.T, upstream string, s setup) *proxy {
 	t.Helper()
 	if s.listen == "" {
-		s.listen = "127.0.0.1:0"
+		s.listen = freeAddr(t)
 	}
 	p := &proxy{file: filepath.Join(t.TempDir(), "session.xdsp"), stderr: newLines(), exited: make(chan struct{})}
 	if s.file != "" {

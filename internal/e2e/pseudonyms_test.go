@@ -40,7 +40,7 @@ func TestReplayPseudonyms(t *testing.T) {
 // as recorded, and says what shape its configuration has then.
 func shapeAfter(t *testing.T, v variant, recording string) string {
 	t.Helper()
-	r := startReplay(t, recording, "--as", "server", "--listen", "127.0.0.1:0")
+	r := startReplay(t, recording, "--as", "server", "--listen", freeAddr(t))
 	e := startEnvoy(t, v, envoyNode, r.addr)
 	r.asRecorded(t)
 	body, err := get("http://" + e.admin + "/config_dump?include_eds")

@@ -81,7 +81,7 @@ func TestFaultsToEnvoy(t *testing.T) {
 			t.Helper()
 			again = filepath.Join(t.TempDir(), "again.xdsp")
 			r = startReplay(t, filepath.Join(sessionsDir, "envoy-"+v.name+".xdsp"),
-				append([]string{"--as", "server", "--listen", "127.0.0.1:0", "--idle", "4s", "-w", again}, fault...)...)
+				append([]string{"--as", "server", "--listen", freeAddr(t), "--idle", "4s", "-w", again}, fault...)...)
 			launchEnvoy(t, v, envoyNode, r.addr)
 			code, report = r.end(t)
 			return r, code, report, again
@@ -165,7 +165,7 @@ func TestReplayLeavesQuietly(t *testing.T) {
 	t.Parallel()
 	again := filepath.Join(t.TempDir(), "again.xdsp")
 	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"),
-		"--as", "server", "--listen", "127.0.0.1:0", "--idle", "2s", "-w", again, "--fault", "drop:type:cds")
+		"--as", "server", "--listen", freeAddr(t), "--idle", "2s", "-w", again, "--fault", "drop:type:cds")
 	launchEnvoy(t, variants()[0], envoyNode, r.addr)
 	if _, report := r.end(t); len(report.Differences) == 0 {
 		t.Error("the client did not wait for anything")

@@ -73,7 +73,7 @@ func TestReplayOfMasks(t *testing.T) {
 			s := openScene(t, v, careful(v), func(m *mesh) {
 				m.listeners["ingress"] = secretive(t, m.listeners["ingress"])
 			})
-			r := startReplay(t, s.close(t), "--as", "server", "--listen", "127.0.0.1:0")
+			r := startReplay(t, s.close(t), "--as", "server", "--listen", freeAddr(t))
 			startEnvoy(t, v, envoyNode, r.addr)
 			said := strings.Join(r.asRecorded(t).Notes, "\n")
 			for _, want := range []string{
@@ -124,7 +124,7 @@ func TestReplayOfRestart(t *testing.T) {
 	for _, v := range variants()[:2] {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			r := startReplay(t, filepath.Join(sessionsDir, "envoy-"+v.name+"-begins-anew.xdsp"), "--as", "server", "--listen", "127.0.0.1:0", "--idle", "3s")
+			r := startReplay(t, filepath.Join(sessionsDir, "envoy-"+v.name+"-begins-anew.xdsp"), "--as", "server", "--listen", freeAddr(t), "--idle", "3s")
 			startEnvoy(t, v, envoyNode, r.addr)
 			code, report := r.end(t)
 			told := 0

@@ -141,7 +141,7 @@ func TestReplayToEnvoy(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			recording := rejectedSession(t, v)
-			r := startReplay(t, recording, "--as", "server", "--listen", "127.0.0.1:0")
+			r := startReplay(t, recording, "--as", "server", "--listen", freeAddr(t))
 			node := envoyNode
 			if i%2 == 1 {
 				node = "another"
@@ -177,7 +177,7 @@ func TestReplayReconnect(t *testing.T) {
 			s.endpointsOf(t, "api", 2)
 			s.push(t)
 			recording := s.close(t)
-			r := startReplay(t, recording, "--as", "server", "--listen", "127.0.0.1:0")
+			r := startReplay(t, recording, "--as", "server", "--listen", freeAddr(t))
 			startEnvoy(t, v, envoyNode, r.addr)
 			if report := r.asRecorded(t); report.Streams < 2 {
 				t.Errorf("%d streams were played", report.Streams)
@@ -215,7 +215,7 @@ func TestReplayToGRPC(t *testing.T) {
 			p.stop(t)
 			c.Stop()
 
-			r := startReplay(t, p.file, "--as", "server", "--listen", "127.0.0.1:0")
+			r := startReplay(t, p.file, "--as", "server", "--listen", freeAddr(t))
 			out, stop = impl.start(t, plainBootstrap(t, r.addr, impl.name), nil, service)
 			eventually(t, "an answer", func() bool { return out.last() == serving })
 			r.asRecorded(t)
@@ -232,7 +232,7 @@ func TestReplayDiffers(t *testing.T) {
 	recording := rejectedSession(t, v)
 	repaired := filepath.Join(t.TempDir(), "repaired.xdsp")
 	repair(t, recording, repaired)
-	r := startReplay(t, repaired, "--as", "server", "--listen", "127.0.0.1:0", "--idle", "5s")
+	r := startReplay(t, repaired, "--as", "server", "--listen", freeAddr(t), "--idle", "5s")
 	startEnvoy(t, v, envoyNode, r.addr)
 	code, report := r.end(t)
 	found := false
@@ -258,7 +258,7 @@ func TestReplayCuredSilence(t *testing.T) {
 			s.push(t)
 			silent := filepath.Join(t.TempDir(), "silent.xdsp")
 			response := silence(t, s.close(t), silent)
-			r := startReplay(t, silent, "--as", "server", "--listen", "127.0.0.1:0", "--idle", "5s")
+			r := startReplay(t, silent, "--as", "server", "--listen", freeAddr(t), "--idle", "5s")
 			startEnvoy(t, v, envoyNode, r.addr)
 			code, report := r.end(t)
 			if d := report.Differences; code != 11 || len(d) != 1 || d[0].Seq != response || d[0].Expected != "no answer" || d[0].Got != "ACK" {
@@ -301,7 +301,7 @@ func silence(t *testing.T, from, to string) (response uint64) {
 func TestReplayToLateEnvoy(t *testing.T) {
 	t.Parallel()
 	v := variants()[0]
-	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), "--as", "server", "--listen", "127.0.0.1:0", "--idle", "3s")
+	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), "--as", "server", "--listen", freeAddr(t), "--idle", "3s")
 	time.Sleep(4 * time.Second)
 	startEnvoy(t, v, envoyNode, r.addr)
 	r.asRecorded(t)
@@ -311,7 +311,7 @@ func TestReplayToLateEnvoy(t *testing.T) {
 // report says in which.
 func TestReplayToOtherVariant(t *testing.T) {
 	t.Parallel()
-	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), "--as", "server", "--listen", "127.0.0.1:0", "--idle", "2s")
+	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), "--as", "server", "--listen", freeAddr(t), "--idle", "2s")
 	startEnvoy(t, variants()[1], envoyNode, r.addr)
 	code, _ := r.end(t)
 	const want = "opened a stream of DeltaAggregatedResources, and in the recording"
@@ -509,7 +509,7 @@ func TestReplayKeptSessions(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := startReplay(t, file, "--as", "server", "--listen", "127.0.0.1:0")
+			r := startReplay(t, file, "--as", "server", "--listen", freeAddr(t))
 			e := startEnvoy(t, v, envoyNode, r.addr)
 			if strings.HasSuffix(name, "-begins-anew") { // as another process
 				r.stderr.find(t, streamOver, r.exited)
@@ -573,7 +573,7 @@ func TestReplayWhatIsLeft(t *testing.T) {
 			if err := out.Close(); err != nil {
 				t.Fatal(err)
 			}
-			r := startReplay(t, file, "--as", "server", "--listen", "127.0.0.1:0")
+			r := startReplay(t, file, "--as", "server", "--listen", freeAddr(t))
 			startEnvoy(t, variants()[0], envoyNode, r.addr)
 			report := r.asRecorded(t)
 			if said := strings.Join(report.Notes, "\n"); !strings.Contains(said, test.note) {

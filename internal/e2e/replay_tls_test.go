@@ -48,13 +48,13 @@ func TestReplayToEnvoyByTLS(t *testing.T) {
 		"validation_context": object{"trusted_ca": object{"filename": ca}, "match_typed_subject_alt_names": named("URI", planeID)},
 	}}
 	again := filepath.Join(t.TempDir(), "again.xdsp")
-	r := startReplay(t, recording, append([]string{"--as", "server", "--listen", "127.0.0.1:0", "-w", again}, flags...)...)
+	r := startReplay(t, recording, append([]string{"--as", "server", "--listen", freeAddr(t), "-w", again}, flags...)...)
 	e, admin := securedEnvoy(t, v, r.addr, context)
 	e.await(t, admin)
 	r.asRecorded(t)
 	e.stop(t)
 
-	r = startReplay(t, again, append([]string{"--as", "server", "--listen", "127.0.0.1:0"}, flags...)...)
+	r = startReplay(t, again, append([]string{"--as", "server", "--listen", freeAddr(t)}, flags...)...)
 	e, admin = securedEnvoy(t, v, r.addr, context)
 	e.await(t, admin)
 	r.asRecorded(t)
@@ -71,7 +71,7 @@ func TestReplayMintsItsCertificate(t *testing.T) {
 	v := variants()[1]
 	recording := rejectedSession(t, v)
 	dir := filepath.Join(t.TempDir(), "authority")
-	r := startReplay(t, recording, "--as", "server", "--listen", "127.0.0.1:0", "--tls-ca-dir", dir)
+	r := startReplay(t, recording, "--as", "server", "--listen", freeAddr(t), "--tls-ca-dir", dir)
 	e, admin := securedEnvoy(t, v, r.addr, object{
 		"sni": "istiod.istio-system.svc", "auto_sni_san_validation": true,
 		"common_tls_context": object{"validation_context": object{"trusted_ca": object{"filename": filepath.Join(dir, "ca.pem")}}},
@@ -89,7 +89,7 @@ func TestReplayRefusesAStranger(t *testing.T) {
 	if _, err := os.Stat(recording); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"replay", recording, "--as", "server", "--listen", "127.0.0.1:0", "--idle", "3s"}, flags...)
+	args := append([]string{"replay", recording, "--as", "server", "--listen", freeAddr(t), "--idle", "3s"}, flags...)
 	cmd := exec.Command(program(t), args...)
 	stderr, exited := newLines(), make(chan struct{})
 	cmd.Stderr, cmd.Env = stderr, quietEnv(t)

@@ -153,7 +153,7 @@ func TestScreenResized(t *testing.T) {
 func TestScreenDetached(t *testing.T) {
 	t.Parallel()
 	upstream := ads(t)
-	p := newPane(t, 80, 24, "run", "--listen", "127.0.0.1:0", "--upstream", upstream)
+	p := newPane(t, 80, 24, "run", "--listen", freeAddr(t), "--upstream", upstream)
 	p.shows("No client has connected yet", "127.0.0.1:")
 	addr := listenerOf(t, p.pid())
 	c := connect(t, addr)
@@ -175,7 +175,7 @@ func TestScreenDetached(t *testing.T) {
 func TestScreenGone(t *testing.T) {
 	t.Parallel()
 	upstream := ads(t)
-	p := newPane(t, 80, 24, "run", "--listen", "127.0.0.1:0", "--upstream", upstream)
+	p := newPane(t, 80, 24, "run", "--listen", freeAddr(t), "--upstream", upstream)
 	p.shows("No client has connected yet")
 	pid := p.pid()
 	c := connect(t, listenerOf(t, pid))
@@ -194,7 +194,7 @@ func TestScreenGone(t *testing.T) {
 func TestScreenDetachedAndGone(t *testing.T) {
 	t.Parallel()
 	upstream := ads(t)
-	p := newPane(t, 80, 24, "run", "--listen", "127.0.0.1:0", "--upstream", upstream)
+	p := newPane(t, 80, 24, "run", "--listen", freeAddr(t), "--upstream", upstream)
 	p.shows("No client has connected yet")
 	pid := p.pid()
 	c := connect(t, listenerOf(t, pid))

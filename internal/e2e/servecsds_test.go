@@ -113,7 +113,7 @@ func TestServeCSDS(t *testing.T) {
 	world := greeterWorld(t)
 	programs := startControlPlane(t, "holder")
 	programs.set(t, world)
-	p := startProxyWith(t, envoys.Addr(), setup{args: []string{"--listen", "127.0.0.1:0", "--upstream", programs.Addr(), "--serve-csds", "127.0.0.1:0"}})
+	p := startProxyWith(t, envoys.Addr(), setup{args: []string{"--listen", freeAddr(t), "--upstream", programs.Addr(), "--serve-csds", "127.0.0.1:0"}})
 	second := p.stderr.find(t, regexp.MustCompile(`listening on (\S+), upstream `+regexp.QuoteMeta(programs.Addr())), p.exited)
 	conn := csdsAt(t, p.stderr, p.exited)
 	if c := configs(t, conn); len(c) > 0 {

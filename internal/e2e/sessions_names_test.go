@@ -156,7 +156,7 @@ func recordFederation(t *testing.T) string {
 	control.set(t, m.world())
 
 	holder := freeAddr(t) // where the client says what it holds
-	p := startProxyWith(t, control.Addr(), setup{args: []string{"--listen", "127.0.0.1:0", "--upstream", holder}})
+	p := startProxyWith(t, control.Addr(), setup{args: []string{"--listen", freeAddr(t), "--upstream", holder}})
 	toHolder := p.stderr.find(t, regexp.MustCompile(`listening on (\S+), upstream `+regexp.QuoteMeta(holder)+","), p.exited)[1]
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), clientVariable+"=xds://"+authority+"/"+service, statusVariable+"="+holder,

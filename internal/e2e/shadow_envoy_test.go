@@ -23,7 +23,7 @@ func TestFollowToEnvoy(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			w := newShadowWorld(t, 1, xdstest.Options{}, xdstest.Options{})
-			s := startShadow(t, w.proxy.file, "--as", "server", "--listen", "127.0.0.1:0")
+			s := startShadow(t, w.proxy.file, "--as", "server", "--listen", freeAddr(t))
 			addr := s.stderr.find(t, playing, s.exited)[1]
 			e, admin := launchEnvoy(t, v, v.name+"-0", addr)
 			if v.name == "sotw" { // whose live client asks for listeners, too

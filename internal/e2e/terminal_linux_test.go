@@ -79,7 +79,7 @@ func startOnTerminal(t *testing.T, env []string, args ...string) (*proxy, *termi
 	t.Helper()
 	tty := newTerminal(t, 160, 50)
 	p := &proxy{stderr: newLines(), exited: make(chan struct{})}
-	p.cmd = exec.Command(program(t), append([]string{"run", "--listen", "127.0.0.1:0"}, args...)...)
+	p.cmd = exec.Command(program(t), append([]string{"run", "--listen", freeAddr(t)}, args...)...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty.inside, tty.inside, p.stderr
 	p.cmd.Env = append(append(quietEnv(t), "TERM=xterm-256color"), env...)
 	if err := p.cmd.Start(); err != nil {

@@ -55,6 +55,11 @@ func TestSourceBounds(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// Of a file that is larger as much is read as shows it.
+	large := filepath.Join(tree(t, map[string]string{"large": strings.Repeat("x", descriptors.MaxSize+9)}), "large")
+	if b, err := read(large); err != nil || len(b) != descriptors.MaxSize+1 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
 	if got := Hint(&ImportError{}); !strings.HasPrefix(got, "--proto-path DIR") {
 		t.Error(got)
 	}
