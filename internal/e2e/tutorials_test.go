@@ -33,8 +33,8 @@ var varies = []struct {
 }{
 	{"times of day, and dates", regexp.MustCompile(`(\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\d(\.\d+)?Z?`), "TIME"},
 	{"parts of seconds", regexp.MustCompile(`\b(\d+\.\d+(ns|µs|ms|s)|\d+(ns|µs|ms))\b`), "SPAN"},
-	{"seconds since something", regexp.MustCompile(`\b(SYNCED|NOTSENT|NACKED|yes|accepted) +(\d+m)?\d+s\b`), "$1 SPAN"},
-	{"seconds in the last column", regexp.MustCompile(`(?m)  +(\d+m)?\d+s$`), "  SPAN"},
+	{"how long ago something was", regexp.MustCompile(`\b(SYNCED|NOTSENT|NACKED|yes|accepted) +\d+(m\d+s|m|s)\b`), "$1 SPAN"},
+	{"how long ago, in the last column", regexp.MustCompile(`(?m)  +\d+(m\d+s|m|s)$`), "  SPAN"},
 	{"ports that the system chose", regexp.MustCompile(`127\.0\.0\.1:(3[2-9]|[45]\d|60)\d{3}\b`), "127.0.0.1:PORT"},
 	{"numbers of entries in text", regexp.MustCompile(`\b(entry|entries) \d+(, \d+)*`), "ENTRIES"},
 	{"numbers of entries behind a verdict", regexp.MustCompile(`ED by \d+`), "ED by ENTRY"},
