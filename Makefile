@@ -67,8 +67,7 @@ test-racy:
 	$(RACE) -timeout 20m -run 'Live|ReadingAlong' ./check ./internal/agree || bad=1; \
 	exit $$bad
 
-# They mostly wait. Begun last of four, of which three run, they have the time in which
-# the end-to-end tests are done already and the others are not.
+# They mostly wait. They begin when the first of the other three lanes has ended.
 test-scripts:
 	@$(RACE) -parallel 8 -timeout 20m -run '$(RACING)' ./cmd/xdsproxy
 

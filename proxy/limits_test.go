@@ -28,7 +28,7 @@ func limited(t *testing.T, l Limits) *world {
 	return w
 }
 
-// Each client takes two files. What is left to the rest of the program it does not take.
+// Each client takes two files.
 func TestRoomForTwoFilesEach(t *testing.T) {
 	limit := openFiles()
 	if limit == 0 {

@@ -42,8 +42,9 @@ func (m *Model) keep(n session.Note, says string) tea.Cmd {
 		return nil
 	}
 	m.Say(says+m.marks.Aside(), n.About)
+	marks := m.marks
 	return func() tea.Msg {
-		if err := m.marks.Save(); err != nil {
+		if err := marks.Save(); err != nil {
 			return view.Said{Role: widget.Bad, Text: err.Error()}
 		}
 		return nil

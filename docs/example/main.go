@@ -14,6 +14,9 @@ import (
 )
 
 func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("name a recording")
+	}
 	r, err := recorder.Open(os.Args[1])
 	if err != nil {
 		log.Fatal(err)
@@ -33,5 +36,4 @@ func main() {
 			fmt.Printf("%s entry %d, %s: %q\n", e.Time.Format("15:04:05.000"), e.Seq, m.TypeURL, m.Error.Message)
 		}
 	}
-	return
 }

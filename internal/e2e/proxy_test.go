@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -67,12 +68,36 @@ func program(t *testing.T) string {
 			return
 		}
 		built.path = filepath.Join(built.dir, "xdsproxy")
-		built.err = gobuild.Program(exec.Command("go", "build", "-o", built.path, "github.com/xdsproxy/xdsproxy/cmd/xdsproxy"))
+		built.err = errors.Join(
+			gobuild.Program(exec.Command("go", "build", "-o", built.path, "github.com/xdsproxy/xdsproxy/cmd/xdsproxy")),
+			openScripts(),
+		)
 	})
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
 	return built.path
+}
+
+// openScripts opens what only other programs read, so that go test runs these tests again
+// when it has changed.
+func openScripts() error {
+	list := []string{"../../docs/read_xdsp.py"}
+	for _, pattern := range []string{"testdata/grpc-*/*.js", "testdata/grpc-*/*.py", "testdata/grpc-*/*.java"} {
+		of, err := filepath.Glob(pattern)
+		if err != nil || len(of) == 0 {
+			return fmt.Errorf("%s: %v, %w", pattern, of, err)
+		}
+		list = append(list, of...)
+	}
+	for _, name := range list {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		_ = f.Close()
+	}
+	return nil
 }
 
 // proxy is a running xdsproxy that records into a file.

@@ -282,7 +282,7 @@ func TestParkedFile(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"cluster=c/date=2027-01-15/proxy=p%2F1/r.000001.xdsp", "a/b/session.xdsp", ".xdsp", "x.0000000000000000000000001.xdsp",
-		"cluster=/date=/proxy=/x.xdsp", "cluster=%zz/date=2027-13-99/proxy=\xff/x.000000.xdsp", "///x.xdsp", strings.Repeat("a/", 5000) + "x.xdsp",
+		"cluster=/date=/proxy=/x.xdsp", "cluster=%zz/date=2027-13-99/proxy=\xff/x.000000.xdsp", "///x.xdsp", strings.Repeat("a/", 5000) + "x.xdsp", strings.Repeat("a/", 600) + "x.xdsp",
 	} {
 		f.Add(s)
 	}
@@ -291,7 +291,8 @@ func FuzzParse(f *testing.F) {
 		if !is {
 			return
 		}
-		if n.recording == "" || n.proxy == "" || len(n.proxy) > maxName+4 || len(n.cluster) > maxName+4 || n.group == "" {
+		const most = maxName + len("…01234567") // of what is cut, and what tells it apart
+		if n.recording == "" || n.proxy == "" || len(n.proxy) > most || len(n.cluster) > most || n.group == "" {
 			t.Fatalf("%q: %+v", s, n)
 		}
 		if again, _ := parse("", s); again != n {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -21,17 +22,18 @@ func Program(build *exec.Cmd) error {
 }
 
 // Open opens what packages are made of, and what these are made of: the directories,
-// of which go test looks at each file, and what is embedded. It returns their paths.
+// of which go test looks at each file, what is embedded, and what says which versions of
+// other modules it is built with. It returns their paths.
 func Open(dir string, packages ...string) ([]string, error) {
 	list := exec.Command("go", append([]string{
-		"list", "-deps", "-f", `{{if not .Standard}}{{$dir := .Dir}}{{$dir}}{{range .EmbedFiles}}{{"\n"}}{{$dir}}/{{.}}{{end}}{{end}}`,
+		"list", "-deps", "-f", `{{if not .Standard}}{{$dir := .Dir}}{{$dir}}{{with .Module}}{{if .Main}}{{"\n"}}{{.GoMod}}{{end}}{{end}}{{range .EmbedFiles}}{{"\n"}}{{$dir}}/{{.}}{{end}}{{end}}`,
 	}, packages...)...)
 	list.Dir = dir
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.Join(list.Args, " "), err)
 	}
-	paths := strings.Split(strings.TrimSpace(string(out)), "\n")
+	paths := slices.Compact(slices.Sorted(strings.SplitSeq(strings.TrimSpace(string(out)), "\n")))
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {

@@ -35,7 +35,7 @@ func Name(name string, candidates []string) string {
 	return best
 }
 
-// maxName and maxWork bound the work: nobody meant a name by more letters, and
+// maxName and maxWork bound the work: what is longer is no name, and
 // so many pairs of letters are compared for one name, which takes some
 // milliseconds. After that only a beginning is found.
 const (

@@ -58,7 +58,7 @@ func (s *Setting) strength() int {
 	return 0
 }
 
-// said names a setting as whoever gave it wrote it.
+// said names a setting as it was written: a variable, a flag, or a key of the file.
 func (s *Setting) said() string {
 	switch {
 	case s.Origin == fromEnvironment:

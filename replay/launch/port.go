@@ -14,8 +14,8 @@ const (
 )
 
 // FreePort is an address of this machine that nobody listens on. It may be taken
-// before somebody else binds it; that is unlikely, since no system gives such a port
-// to who does not ask for it.
+// before somebody else binds it; that is unlikely, since most systems give such a port
+// only to who asks for it.
 func FreePort() (string, error) {
 	for range 100 {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(lastPort-firstPort+1)))

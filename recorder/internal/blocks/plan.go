@@ -125,7 +125,9 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 
 // drop takes back what the plan defined.
 func (p *plan) drop(known *contents) {
-	known.forget(len(known.Sums)-p.fresh, p.stored)
+	if p.fresh > 0 {
+		known.forget(len(known.Sums)-p.fresh, p.stored)
+	}
 	known.lately = lately{} // a row may have been begun
 	p.reset()
 }

@@ -355,8 +355,9 @@ func (v *View) onward(scr view.Screen, forward bool) {
 	case v.Pane.Text == "" && !forward && len(v.starts) > 0 && (len(of) == 0 || at <= of[0]):
 		v.first, v.starts = v.starts[len(v.starts)-1], v.starts[:len(v.starts)-1]
 		v.Pane.Restart(v.lines())
-		of = append([]int{-1}, v.Pane.Changes()...) // of -1, nothing is shown
-		v.Pane.Show(of[len(of)-1])
+		if of = v.Pane.Changes(); len(of) > 0 {
+			v.Pane.Show(of[len(of)-1])
+		}
 	case !v.Pane.Next(of, forward):
 		scr.Say("%s", none)
 	}
