@@ -41,13 +41,13 @@ var allowed = map[string][]string{
 	"internal/effect":    {"session", "internal/xds", "internal/protoscan", "internal/engine", "internal/configdump", "decode"},
 	"internal/shortname": {},
 	"internal/objects":   {}, // stores of objects; not what is in them
-	"internal/render":    {"session", "internal/xds", "internal/protoscan", "internal/effect", "internal/engine", "internal/configdump", "internal/shortname", "decode", "check"},
+	"internal/render":    {"session", "internal/xds", "internal/effect", "internal/engine", "internal/configdump", "internal/shortname", "decode", "check"},
 	"internal/trigger":   {"session", "internal/nearest", "internal/recent", "check"},
 	"internal/dump":      {"session", "recorder", "check", "internal/store", "internal/convert", "internal/report", "internal/trigger"},
 	"internal/files":     {"session", "internal/xds", "decode"},
 	"internal/app":       {"internal/archive", "internal/objects", "internal/files", "internal/bootstrap", "session", "internal/heap", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "internal/csds", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
 	"internal/wrap":      {"internal/held", "internal/console", "internal/bootstrap", "internal/render", "proxy", "replay"},
-	"internal/archive":   {"session", "internal/objects", "recorder"},
+	"internal/archive":   {"internal/objects", "recorder"},
 	"internal/settings":  {"session", "internal/objects", "internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/protofile", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
 	"internal/build":     {"internal/render"},          // for the name of the schema
@@ -66,7 +66,7 @@ var allowed = map[string][]string{
 	"internal/report":          {"session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/pseudonym":       {"session", "internal/xds", "internal/protoscan", "decode"},
 	"internal/serve":           {"session", "internal/bounded", "recorder"},
-	"internal/admin":           {"session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
+	"internal/admin":           {"session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "check"},
 	"internal/csds":            {"session", "internal/xds", "internal/protoscan", "internal/engine", "internal/serve", "decode", "check"},
 	"replay":                   {"session", "internal/xds", "internal/protoscan", "internal/unmarshal", "internal/engine", "recorder", "decode", "internal/bootstrap", "internal/lenient", "replay/fault"},
 	"replay/server":            {"session", "internal/xds", "decode", "replay", "replay/fault"},
@@ -78,14 +78,14 @@ var allowed = map[string][]string{
 	"tui/key":                  {},
 	"tui/chosen":               {},
 	"tui/widget":               {"internal/shortname", "internal/render", "tui/key"}, // no xDS, no screen
-	"tui/alias":                {"internal/xds", "internal/engine", "check", "internal/render", "internal/serve", "tui/widget"},
+	"tui/alias":                {"internal/xds", "internal/engine", "check", "internal/render", "tui/widget"},
 	"tui/index":                {"internal/fold", "internal/pushes", "session", "internal/xds", "internal/effect", "internal/engine", "recorder", "decode", "check", "internal/render"},
 	"tui/source":               {"session", "internal/engine", "internal/notes", "recorder", "check", "tui/alias", "tui/index"},
 	"tui/view":                 {"session", "internal/effect", "internal/engine", "check", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
 	"tui/marks":                {"session", "internal/notes", "internal/render", "tui/index"},
 	"tui/prompt":               {"check", "internal/render", "tui/view", "tui/widget"},
 	"tui/command":              {"session", "internal/nearest", "check", "internal/render", "tui/index", "tui/prompt"},
-	"tui/view/clients":         {"internal/xds", "internal/effect", "internal/engine", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/clients":         {"internal/xds", "internal/engine", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/terminal":             {},
 	"tui/palette":              {"internal/render", "tui/key", "tui/widget"},
 	"tui/view/compare":         {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
@@ -111,8 +111,8 @@ var allowed = map[string][]string{
 	"cmd/xdsproxy": {
 		"internal/pushes", "internal/render/push", "internal/render/foreign",
 		"internal/across", "internal/fleet", "internal/app", "internal/settings", "internal/wrap", "internal/mcp", "internal/notes", "internal/fold",
-		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "internal/csds", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
+		"session", "internal/xds", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "recorder", "decode", "check", "internal/render",
+		"internal/nearest", "internal/bootstrap", "internal/serve", "internal/csds", "replay", "tui", "tui/chosen", "internal/xdstest", "replay/fault", "internal/pseudonym",
 	},
 	"deploy":                    {},         // manifests, and what the plugin prints of them
 	"cmd/kubectl-xds":           {"deploy"}, // runs kubectl and xdsproxy as commands; links neither
@@ -185,6 +185,7 @@ type goPackage struct {
 }
 
 func TestImports(t *testing.T) {
+	needed := map[[2]string]bool{}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
 		// Programs that measure are outside the house: nothing imports them.
@@ -198,6 +199,7 @@ func TestImports(t *testing.T) {
 		}
 		for _, imp := range p.Imports {
 			if in, ok := strings.CutPrefix(imp, module+"/"); ok {
+				needed[[2]string{ownerOf(name), ownerOf(in)}] = true
 				if ownerOf(name) == "decode" && ownerOf(in) == "decode" && !slices.Contains(decodeRooms[name], in) {
 					t.Errorf("%s imports %s; of decode it may import %v", name, in, decodeRooms[name])
 				}
@@ -211,6 +213,13 @@ func TestImports(t *testing.T) {
 			}
 			if prefix := longestPrefix(imp); prefix != "" && !slices.Contains(thirdParty[prefix], ownerOf(name)) {
 				t.Errorf("%s imports %s; only %v may", name, imp, thirdParty[prefix])
+			}
+		}
+	}
+	for name, may := range allowed {
+		for _, in := range may {
+			if !needed[[2]string{name, in}] {
+				t.Errorf("%s may import %s, and does not", name, in)
 			}
 		}
 	}
