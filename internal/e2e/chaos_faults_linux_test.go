@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
 
 // fault is what a middleman does to one connection, in one direction, once so
@@ -98,7 +100,7 @@ func newInjector(t *testing.T, target string, near bool, plan func() fault, numb
 }
 
 func (i *injector) listen() error {
-	l, err := listenAgain(i.addr)
+	l, err := xdstest.Listen(i.addr)
 	if err != nil {
 		return err
 	}

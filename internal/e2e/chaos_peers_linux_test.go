@@ -11,13 +11,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
 
 // The numbers of clients, and of connections behind the proxy, are in the
@@ -58,21 +59,11 @@ func (l *countingListener) Accept() (net.Conn, error) {
 	return &flowConn{c, a.flowOf(a.servers, n)}, nil
 }
 
-// listenAgain listens where another listener was closed. In a process that was forked
-// in that moment it is open until the other program begins.
-func listenAgain(addr string) (net.Listener, error) {
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if l, err := net.Listen("tcp", addr); !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
-			return l, err
-		}
-	}
-}
-
 // serveGRPC serves until ctx is done, and is stopped and begun anew meanwhile.
 func (s *chaosServer) serveGRPC(ctx context.Context, addr string) error {
 	r := s.rng()
 	for ctx.Err() == nil {
-		l, err := listenAgain(addr)
+		l, err := xdstest.Listen(addr)
 		if err != nil {
 			return err
 		}

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// listen opens a listener at host:port, or at a unix socket written unix:/path
+// Listen opens a listener at host:port, or at a unix socket written unix:/path
 // or unix:@abstract. An address that was let go a moment ago is tried again
-// for a few seconds.
-func listen(addr string) (net.Listener, error) {
+// for a few seconds: a process that was forked in that moment has the old listener
+// open until it is the other program.
+func Listen(addr string) (net.Listener, error) {
 	network, address := "tcp", addr
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
 		network, address = "unix", strings.TrimPrefix(path, "//")
@@ -28,7 +29,7 @@ func listen(addr string) (net.Listener, error) {
 	}
 }
 
-// addressOf writes a listener's address the way listen reads it.
+// addressOf writes a listener's address the way Listen reads it.
 func addressOf(l net.Listener) string {
 	if l.Addr().Network() == "unix" {
 		return "unix:" + l.Addr().String()

@@ -125,7 +125,7 @@ func (c *ControlPlane) Start() error {
 	if c.running != nil {
 		return nil
 	}
-	l, err := listen(c.addr)
+	l, err := Listen(c.addr)
 	if err != nil {
 		return err
 	}

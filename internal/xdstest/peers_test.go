@@ -271,18 +271,18 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	sock := "unix:" + filepath.Join(t.TempDir(), "s")
-	l, err := listen(sock)
+	l, err := Listen(sock)
 	if err != nil || addressOf(l) != sock {
 		t.Fatal(err)
 	}
 	freed := time.AfterFunc(100*time.Millisecond, func() { _ = l.Close() })
 	defer freed.Stop()
-	again, err := listen(sock) // which is in use for a moment
+	again, err := Listen(sock) // which is in use for a moment
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = again.Close()
-	if _, err := listen("nowhere:x"); err == nil || !strings.HasPrefix(err.Error(), "cannot listen on nowhere:x: ") {
+	if _, err := Listen("nowhere:x"); err == nil || !strings.HasPrefix(err.Error(), "cannot listen on nowhere:x: ") {
 		t.Error(err)
 	}
 }

@@ -35,7 +35,7 @@ type ScriptedServer struct {
 
 // StartScript starts a scripted server at listen: host:port, unix:/path.
 func StartScript(addr string, parts ...Part) (*ScriptedServer, error) {
-	l, err := listen(addr)
+	l, err := Listen(addr)
 	if err != nil {
 		return nil, err
 	}
