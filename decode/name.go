@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 )
 
 // A name of the form
@@ -154,11 +156,7 @@ func NameType(name string) (typ string, isName bool, err error) {
 		wrong = wrongCharacter(name)
 	}
 	if wrong != "" {
-		const most = 200
-		if len(name) > most {
-			name = name[:most] + "…"
-		}
-		return n.typ, true, fmt.Errorf("the name %q is not valid: %s", name, wrong)
+		return n.typ, true, fmt.Errorf("the name %q is not valid: %s", clip.Text(name, 200), wrong)
 	}
 	return n.typ, true, nil
 }

@@ -49,7 +49,7 @@ func namesText(names []string) string {
 
 // quote makes a name of a peer harmless in a sentence: bounded, and without
 // characters that a terminal acts on.
-func quote(s string) string { return strconv.Quote(clip(s)) }
+func quote(s string) string { return strconv.Quote(bounded(s)) }
 
 // day is a time as it stands in a sentence, to the second: a certificate may
 // have expired just now.
@@ -59,9 +59,9 @@ func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") 
 func bestName(c *x509.Certificate) string {
 	for _, n := range c.DNSNames {
 		if rest, wild := strings.CutPrefix(n, "*."); !wild {
-			return clip(n)
+			return bounded(n)
 		} else if rest != "" && len(c.DNSNames) == 1 && len(c.IPAddresses) == 0 {
-			return clip("ANY." + rest)
+			return bounded("ANY." + rest)
 		}
 	}
 	if len(c.IPAddresses) > 0 {

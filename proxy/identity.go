@@ -5,8 +5,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -14,13 +14,13 @@ import (
 // decides how many names it has and how long they are.
 const (
 	maxIdentities = 16
-	maxIdentity   = 256 // bytes
+	maxIdentity   = 253 // bytes, and "…" where there were more
 )
 
 // describe says what a handshake agreed on, as far as it came.
 func describe(s tls.ConnectionState, serverName string) *session.TLS {
 	t := &session.TLS{
-		ServerName: clip(serverName), ALPN: clip(s.NegotiatedProtocol),
+		ServerName: bounded(serverName), ALPN: bounded(s.NegotiatedProtocol),
 		Verified: len(s.VerifiedChains) > 0, Resumed: s.DidResume,
 	}
 	if s.HandshakeComplete {
@@ -37,9 +37,9 @@ func identify(t *session.TLS, c *x509.Certificate) {
 	names := identities(c)
 	t.Identities = names[:min(len(names), maxIdentities)]
 	for i := range t.Identities {
-		t.Identities[i] = clip(t.Identities[i])
+		t.Identities[i] = bounded(t.Identities[i])
 	}
-	t.Issuer, t.NotAfter = clip(issuer(c)), c.NotAfter
+	t.Issuer, t.NotAfter = bounded(issuer(c)), c.NotAfter
 }
 
 // identities are the names in a certificate: those that workloads are known by
@@ -67,19 +67,9 @@ func issuer(c *x509.Certificate) string {
 	return fmt.Sprintf("key %x", c.AuthorityKeyId)
 }
 
-// clip bounds a text of a peer, and makes it one that can be written down.
-func clip(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	if len(s) <= maxIdentity {
-		return s
-	}
-	cut := maxIdentity - len("…")
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+// bounded cuts a text of a peer, and makes it one that can be written down.
+func bounded(s string) string {
+	return clip.Text(strings.ToValidUTF8(s, "\uFFFD"), maxIdentity)
 }
 
 func versionName(v uint16) string {

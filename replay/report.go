@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/replay/fault"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -156,10 +157,7 @@ func (l *Ledger) Note(format string, args ...any) {
 
 // Differ enters a difference.
 func (l *Ledger) Differ(d Difference) {
-	const most = 4096
-	if len(d.Detail) > most {
-		d.Detail = d.Detail[:most] + "…"
-	}
+	d.Detail = clip.Text(d.Detail, 4096)
 	l.mu.Lock()
 	listed := len(l.r.Differences) < maxDifferences
 	fresh := listed && !l.noted[d.Change()]

@@ -1,6 +1,10 @@
 package replay
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/xdsproxy/xdsproxy/internal/clip"
+)
 
 // ClientName is a client as texts name it.
 func ClientName(id string) string {
@@ -11,13 +15,7 @@ func ClientName(id string) string {
 }
 
 // Bounded cuts a very long text of a peer.
-func Bounded(s string) string {
-	const most = 200
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}
+func Bounded(s string) string { return clip.Text(s, 200) }
 
 func BoundedNames(names []string) []string {
 	const most = 20

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -51,22 +52,10 @@ func Round(d time.Duration) string {
 
 // Bounded is what a finding keeps of a string: all of it, unless a peer has
 // written something that nobody would.
-func Bounded(s string) string {
-	const most = 2048
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func Bounded(s string) string { return clip.Text(s, 2048) }
 
 // Clip shortens a name that a peer wrote.
-func Clip(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func Clip(s string) string { return clip.Text(s, 200) }
 
 // Said quotes what a peer wrote. A text with quotes in it stands between
 // backquotes, if all of it can be printed.

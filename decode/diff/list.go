@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 )
 
 // list compares the items of two arrays.
@@ -172,14 +172,7 @@ func brief(t *document.Tree) string {
 		}
 	}
 	collect(t)
-	s := strings.Join(leaves, ":")
-	if len(s) > maxLabel {
-		cut := maxLabel
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
-	}
+	s := clip.Text(strings.Join(leaves, ":"), maxLabel)
 	if strings.ContainsAny(s, `[]"`) || strings.ContainsFunc(s, func(r rune) bool { return r != '…' && !strconv.IsPrint(r) }) {
 		return strconv.Quote(s)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/decode/origin"
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -274,10 +275,4 @@ func (in *Inspector) where() string {
 }
 
 // short cuts a very long name from outside.
-func short(b []byte) string {
-	const most = 200
-	if len(b) > most {
-		return string(b[:most]) + "…"
-	}
-	return string(b)
-}
+func short(b []byte) string { return clip.Text(b, 200) }

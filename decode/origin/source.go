@@ -3,6 +3,8 @@ package origin
 import (
 	"strconv"
 	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 )
 
 // Source is an object of a control plane that a resource, or a part of it, was
@@ -89,10 +91,7 @@ const maxText = 256
 
 // text makes bytes of a peer text.
 func text(b []byte) string {
-	if len(b) > maxText {
-		return strings.ToValidUTF8(string(b[:maxText]), "") + "…"
-	}
-	return strings.ToValidUTF8(string(b), "\uFFFD")
+	return clip.Text(strings.ToValidUTF8(string(b[:min(len(b), maxText+1)]), "\uFFFD"), maxText)
 }
 
 // Words are the first few of many sources in a sentence.

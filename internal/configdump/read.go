@@ -15,6 +15,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -94,7 +95,7 @@ func (r *reader) section(d *json.Decoder) error {
 			name = name[strings.LastIndexByte(name, '.')+1:]
 			typ, is := sections[name]
 			if !is {
-				r.note("%s is not read", clip(name))
+				r.note("%s is not read", clipped(name))
 			} else if typ != "" {
 				r.dump.has(typ)
 			}
@@ -107,7 +108,7 @@ func (r *reader) section(d *json.Decoder) error {
 			if err := lax(d, &b); err != nil {
 				return err
 			}
-			r.dump.Node, r.said = clip(b.Node.ID), true
+			r.dump.Node, r.said = clipped(b.Node.ID), true
 			return nil
 		}
 		of, is := lists[key]
@@ -115,7 +116,7 @@ func (r *reader) section(d *json.Decoder) error {
 			var raw json.RawMessage
 			err := d.Decode(&raw)
 			if len(raw) > 2 && raw[0] == '[' {
-				r.note("its %s are not read", clip(key))
+				r.note("its %s are not read", clipped(key))
 			}
 			return err
 		}
@@ -306,7 +307,7 @@ func fields(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 func text(raw json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(raw, &s)
-	return clip(s)
+	return clipped(s)
 }
 
 func moment(raw json.RawMessage) time.Time {
@@ -314,12 +315,7 @@ func moment(raw json.RawMessage) time.Time {
 	return t
 }
 
-func clip(s string) string {
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "") + "…"
-	}
-	return s
-}
+func clipped(s string) string { return clip.Text(s, maxText) }
 
 // object calls f for each member of the object that comes next; f takes its
 // value.

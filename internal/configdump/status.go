@@ -83,7 +83,7 @@ func (s *statuses) client() error {
 		case "node":
 			var node struct{ ID string }
 			err := lax(s.d, &node)
-			r.dump.Node = clip(node.ID)
+			r.dump.Node = clipped(node.ID)
 			return err
 		case "genericxdsconfigs":
 			return list(s.d, func() error {
@@ -175,7 +175,7 @@ func OfStatus(answers []decode.ClientStatus) (out []*Dump) {
 		for _, c := range answers[i].Configs {
 			r := of[c.NodeID]
 			if r == nil {
-				r = &reader{in: in, dump: &Dump{By: ByCSDS, Node: clip(c.NodeID), sources: map[string]State{}}}
+				r = &reader{in: in, dump: &Dump{By: ByCSDS, Node: clipped(c.NodeID), sources: map[string]State{}}}
 				of[c.NodeID] = r
 				out = append(out, r.dump)
 			}
@@ -195,14 +195,14 @@ func (r *reader) status(of *decode.ResourceStatus) {
 		return
 	}
 	res := Resource{
-		Type: xds.ShortType(of.TypeURL), TypeURL: cmp.Or(of.BodyURL, of.TypeURL), Name: decode.NormalName(clip(of.Name)), State: of.Held(), Version: clip(of.Version),
+		Type: xds.ShortType(of.TypeURL), TypeURL: cmp.Or(of.BodyURL, of.TypeURL), Name: decode.NormalName(clipped(of.Name)), State: of.Held(), Version: clipped(of.Version),
 	}
 	r.dump.has(res.Type)
 	switch {
 	case res.State == Failed:
-		res.Details = clip(of.Error)
+		res.Details = clipped(of.Error)
 	case of.Error != "":
-		res.Unread = []string{clip(of.Error)}
+		res.Unread = []string{clipped(of.Error)}
 	}
 	if of.Body != nil && res.State != Failed {
 		r.body(&res, of.Body)

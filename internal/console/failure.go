@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
@@ -107,12 +107,7 @@ func Said(err error) bool {
 // put into a sentence.
 const MaxSentence = 8 << 10
 
-func bounded(s string) string {
-	if len(s) <= MaxSentence {
-		return s
-	}
-	return strings.ToValidUTF8(s[:MaxSentence], "") + "…"
-}
+func bounded(s string) string { return clip.Text(s, MaxSentence) }
 
 // Print writes what there is to say.
 func (f *Failure) Print(w io.Writer) {

@@ -3,10 +3,10 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/chunk"
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -143,5 +143,5 @@ func Short(s string) string {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))
-	return strings.ToValidUTF8(s[:maxKey], "") + "…" + hex.EncodeToString(sum[:16])
+	return clip.Text(s, maxKey) + hex.EncodeToString(sum[:16])
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 )
 
 // ending is that of recordings.
@@ -50,7 +52,7 @@ func parse(above, p string) (n name, ok bool) {
 	}
 	n.group = strings.Join(kept, "/") + "/" + n.recording
 	if n.proxy == "" {
-		n.proxy = strings.Trim(clip(n.group), "/")
+		n.proxy = strings.Trim(legible(n.group), "/")
 	}
 	return n, true
 }
@@ -98,12 +100,12 @@ func unescape(value string) string {
 	if plain, err := url.PathUnescape(value); err == nil {
 		value = plain
 	}
-	return clip(value)
+	return legible(value)
 }
 
-// clip makes a text of a part of a path. What is different stays different: a byte
+// legible makes a text of a part of a path. What is different stays different: a byte
 // that is no UTF-8 is written as \xNN, and a long one ends in what tells it apart.
-func clip(s string) string {
+func legible(s string) string {
 	whole := s
 	if !utf8.ValidString(s) {
 		var b strings.Builder
@@ -119,7 +121,7 @@ func clip(s string) string {
 		s = b.String()
 	}
 	if len(s) > maxName {
-		s = fmt.Sprintf("%s…%08x", strings.ToValidUTF8(s[:maxName], ""), crc32.ChecksumIEEE([]byte(whole)))
+		s = fmt.Sprintf("%s%08x", clip.Text(s, maxName), crc32.ChecksumIEEE([]byte(whole)))
 	}
 	return s
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
 )
 
@@ -36,12 +37,7 @@ const (
 const maxSaid = 100
 
 // quoted is the beginning of what a peer said, as it can be printed.
-func quoted(s string) string {
-	if len(s) > maxSaid {
-		s = strings.ToValidUTF8(s[:maxSaid], "") + "…"
-	}
-	return fmt.Sprintf("%+q", s)
-}
+func quoted(s string) string { return fmt.Sprintf("%+q", clip.Text(s, maxSaid)) }
 
 // tooLong is a fault of an answer beyond mostBytes.
 func tooLong() *fault {

@@ -3,7 +3,8 @@ package lenient
 import (
 	"fmt"
 	"strconv"
-	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 )
 
 // Kind is what a fault is about.
@@ -54,10 +55,4 @@ func (f *Fault) at(line, col int) *Fault {
 func Quoted(s string) string { return strconv.Quote(Clipped(s)) }
 
 // Clipped bounds a name, so that what has it in it stays on one line.
-func Clipped(s string) string {
-	const most = 100
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func Clipped(s string) string { return clip.Text(s, 100) }

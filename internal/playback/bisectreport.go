@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/replay/bisect"
@@ -104,10 +105,4 @@ func writeIndented(b *strings.Builder, text string) {
 }
 
 // shortened cuts a version that is a checksum.
-func shortened(version string) string {
-	const most = 24
-	if len(version) > most {
-		return version[:most] + "…"
-	}
-	return version
-}
+func shortened(version string) string { return clip.Text(version, 24) }

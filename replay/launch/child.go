@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 )
 
 const (
@@ -208,10 +210,7 @@ func (c *Child) LastWords() []string {
 		if line = strings.TrimRight(line, "\r\n\t "); line == "" {
 			continue
 		}
-		if len(line) > longest {
-			line = strings.ToValidUTF8(line[:longest], "") + "…"
-		}
-		out = append(out, line)
+		out = append(out, clip.Text(line, longest))
 	}
 	return out[max(0, len(out)-most):]
 }

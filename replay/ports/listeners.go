@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -141,7 +142,7 @@ func (v *moving) socket(name string, b []byte) []byte {
 	if why == "" {
 		return b
 	}
-	v.notes = append(v.notes, fmt.Sprintf("listener %q is sent with the address %s: %s %s", clip(name), to, at, why))
+	v.notes = append(v.notes, fmt.Sprintf("listener %q is sent with the address %s: %s %s", clip.Text(name, 200), to, at, why))
 	out := within(b, addressOfSocket, func([]byte) []byte { return []byte(to.Addr().String()) })
 	// Of a field that stands twice the last counts.
 	return protowire.AppendVarint(protowire.AppendTag(out, portOfSocket, protowire.VarintType), uint64(to.Port()))
@@ -152,13 +153,4 @@ func isTrue(b []byte) bool {
 	is := false
 	fields(b, func(f *protoscan.Field) { is = f.Num == 1 && f.Varint() != 0 })
 	return is
-}
-
-// clip cuts a very long name.
-func clip(s string) string {
-	const most = 200
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/recent"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -334,10 +335,5 @@ func (s *shadow) lag(e *session.Entry, now time.Time) {
 	}
 }
 
-func bounded(s string) string {
-	const most = 256
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}
+// bounded cuts a very long text of a peer.
+func bounded(s string) string { return clip.Text(s, 256) }

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/unmarshal"
@@ -372,10 +373,4 @@ func Made(m protoreflect.Message) bool {
 }
 
 // bounded cuts a very long text of a peer.
-func bounded(s string) string {
-	const most = 200
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}
+func bounded(s string) string { return clip.Text(s, 200) }

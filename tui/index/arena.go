@@ -1,6 +1,10 @@
 package index
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/xdsproxy/xdsproxy/internal/clip"
+)
 
 // arena keeps short texts that are never dropped, without a header for each. An
 // offset into it is 1 or more; 0 is the empty text.
@@ -21,7 +25,7 @@ func (a *arena) add(s string) uint32 {
 	if s == "" {
 		return 0
 	}
-	s = cutText(s)
+	s = clip.Text(s, maxText)
 	if at, ok := a.recent[s]; ok {
 		return at
 	}
@@ -41,14 +45,6 @@ func (a *arena) add(s string) uint32 {
 	}
 	a.recent[s] = at
 	return at
-}
-
-// cutText bounds a text that is kept.
-func cutText(s string) string {
-	if len(s) > maxText {
-		return s[:maxText-len("…")] + "…"
-	}
-	return s
 }
 
 // text is the text at an offset.

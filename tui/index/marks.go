@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -21,7 +22,7 @@ type marks struct {
 const (
 	maxMarks   = 1 << 16 // entries that are marked
 	maxRemarks = 1 << 12 // entries with a remark
-	maxRemark  = 4 << 10 // bytes of one
+	maxRemark  = 4 << 10 // bytes of one, and "…" where there were more
 )
 
 func newMarks() marks {
@@ -67,10 +68,7 @@ func (x *Index) annotate(n *session.Note) bool {
 	case session.NoteUnmark:
 		delete(k.marked, n.About)
 	case session.NoteRemark:
-		text := strings.TrimSpace(n.Text)
-		if len(text) > maxRemark {
-			text = strings.ToValidUTF8(text[:maxRemark-len("…")], "") + "…"
-		}
+		text := clip.Text(strings.TrimSpace(n.Text), maxRemark)
 		if text == "" {
 			delete(k.remarks, n.About)
 			break

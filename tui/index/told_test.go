@@ -255,7 +255,7 @@ func TestMarks(t *testing.T) {
 	if x.Marked(3) || !x.Marked(9) {
 		t.Error("an older note of the log counts")
 	}
-	for n, want := range map[int]int{maxRemark: maxRemark, maxRemark + 1: maxRemark} {
+	for n, want := range map[int]int{maxRemark: maxRemark, maxRemark + 1: maxRemark + len("…")} {
 		if note(session.NoteRemark, 5, strings.Repeat("x", n)); len(x.Remark(5)) != want {
 			t.Errorf("a remark of %d has %d bytes", n, len(x.Remark(5)))
 		}
