@@ -42,7 +42,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// ends the program as if nobody had caught it. run has its own way.
 	context.AfterFunc(ctx, stop)
 
-	a := &cli{ctx: ctx, stdin: stdin, stdout: console.Pipe{W: stdout}, stderr: &console.Curtain{W: stderr}}
+	a := &cli{ctx: ctx, stdin: stdin, stdout: console.Pipe{W: stdout}, stderr: &console.Stderr{W: stderr}}
 	a.config = settings.New()
 	log.SetOutput(libraries{a.stderr})
 	root := newRoot(a)

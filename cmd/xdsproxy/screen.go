@@ -37,7 +37,7 @@ func (a *cli) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 	src.Notices, src.NoFold = new(tui.Notices), bool(a.config.NoFold)
 	// gRPC's own log would be written across the frame.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
-	if c, is := a.stderr.(*console.Curtain); is {
+	if c, is := a.stderr.(*console.Stderr); is {
 		c.Draw(src.Notices.Add)
 		defer c.Draw(nil)
 	}

@@ -212,9 +212,9 @@ func TestWhatIsCut(t *testing.T) {
 	}
 }
 
-// A shelf gives what Peek does, and knows in which places two responses have the
+// A cache gives what Peek does, and knows in which places two responses have the
 // same resource in the same memory.
-func TestShelfKnowsPlaces(t *testing.T) {
+func TestCacheKnowsPlaces(t *testing.T) {
 	resource := func(name string) []byte {
 		return handmade.AnyOf(2, handmade.ClusterURL, handmade.Str(1, name), handmade.Str(9, fmt.Sprintf("%060d", 0)))
 	}
@@ -223,7 +223,7 @@ func TestShelfKnowsPlaces(t *testing.T) {
 		return handmade.Msg(handmade.Str(1, "v"+nonce), handmade.Str(4, handmade.ClusterURL), handmade.Str(5, nonce), handmade.Sub(6, handmade.Str(1, "cp")))
 	}
 	m := xds.LookupMethod(handmade.ADSPath)
-	var s Shelf
+	var s Cache
 	see := func(again bool, data ...[]byte) *Batch {
 		t.Helper()
 		got, batch := s.Peek(m, session.Server, "", data)
@@ -265,7 +265,7 @@ func TestShelfKnowsPlaces(t *testing.T) {
 		t.Errorf("%d bytes are held", s.Held())
 	}
 	for bytes, want := range map[int64]int64{0: 16 << 20, 5: 5, -1: 0} {
-		if got := (&Shelf{Bytes: bytes}).bytes(); got != want {
+		if got := (&Cache{Bytes: bytes}).bytes(); got != want {
 			t.Errorf("of %d: %d", bytes, got)
 		}
 	}
@@ -288,13 +288,13 @@ func TestShelfKnowsPlaces(t *testing.T) {
 
 // A list of names is read once, while it is where it was and as long as it was; and what is kept for
 // it is bounded.
-func TestShelvedNames(t *testing.T) {
+func TestCachedNames(t *testing.T) {
 	var list []byte
 	for i := range 40 {
 		list = append(list, handmade.Str(3, fmt.Sprintf("%018d", i))...)
 	}
-	var s Shelf
-	if got := s.names(list); len(got) != 40 || s.Held() != 40*(2*20+shelvedName) {
+	var s Cache
+	if got := s.names(list); len(got) != 40 || s.Held() != 40*(2*20+nameBytes) {
 		t.Errorf("%d names, %d bytes are held", len(got), s.Held())
 	}
 	if got := s.names(list[:30*20]); len(got) != 30 {
@@ -316,24 +316,24 @@ func TestShelvedNames(t *testing.T) {
 			t.Errorf("%s: %d names", name, len(got))
 		}
 	}
-	cost := int64(40 * (2*20 + shelvedName))
+	cost := int64(40 * (2*20 + nameBytes))
 	for bytes, want := range map[int64]int64{16 * cost: cost, 16*cost - 1: 0} {
-		s := Shelf{Bytes: bytes}
+		s := Cache{Bytes: bytes}
 		if s.names(list); s.Held() != want {
 			t.Errorf("of %d bytes %d are held", bytes, s.Held())
 		}
 	}
 }
 
-// What a shelf keeps: twice Bytes, or what the largest message of late needs.
-func TestShelfIsBounded(t *testing.T) {
+// What a cache keeps: twice Bytes, or what the largest message of late needs.
+func TestCacheIsBounded(t *testing.T) {
 	m := xds.LookupMethod(handmade.ADSPath)
 	end := handmade.Msg(handmade.Str(4, "t"), handmade.Str(5, "n"))
 	message := func(from, n int) session.Chunks { return append(ofType("t", from, n, 1000), end) }
-	s := Shelf{Bytes: -1} // nothing but what the largest message needs
-	of := func(n int64) int64 { return n*(1003+shelvedBytes) + int64(len(end)) }
+	s := Cache{Bytes: -1} // nothing but what the largest message needs
+	of := func(n int64) int64 { return n*(1003+resourceBytes) + int64(len(end)) }
 	s.Peek(m, session.Server, "", message(0, 100))
-	if s.most != of(100) || s.Held() != 100*(1003+shelvedBytes)+104*batchedBytes {
+	if s.most != of(100) || s.Held() != 100*(1003+resourceBytes)+104*batchedBytes {
 		t.Errorf("%d is the most, %d are held", s.most, s.Held())
 	}
 	s.Peek(m, session.Server, "", message(1000, 10))
@@ -351,7 +351,7 @@ func TestShelfIsBounded(t *testing.T) {
 	if s.most != of(10) || most < 2*of(50) || least > 5*of(10) || least < 2*of(10) {
 		t.Errorf("%d is the most, of which %d were held, and %d are", s.most, most, least)
 	}
-	s = Shelf{Bytes: 100_000}
+	s = Cache{Bytes: 100_000}
 	for i := range 300 {
 		s.Peek(m, session.Server, "", message(100*i, 10))
 	}

@@ -9,28 +9,28 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// shelvedNames is a list of names, and the chunk that it was read from.
-type shelvedNames struct {
+// cachedNames is a list of names, and the chunk that it was read from.
+type cachedNames struct {
 	chunk []byte
 	names []string // immutable
 }
 
-// shelvedName is how many bytes a name takes beside its own.
-const shelvedName = 24
+// nameBytes is how many bytes a name takes beside its own.
+const nameBytes = 24
 
 // request reads a request in chunks that are whole fields, as a Splitter cuts
 // them. A list of names that comes again is read once: acknowledgements repeat
 // it. It returns false of other requests.
-func (s *Shelf) request(kind decode.Kind, data session.Chunks) (decode.Message, bool) {
+func (c *Cache) request(kind decode.Kind, data session.Chunks) (decode.Message, bool) {
 	m := decode.Message{Kind: kind}
-	for _, c := range data {
+	for _, piece := range data {
 		var names []string
 		if kind == decode.SotwRequest {
-			names = s.names(c)
+			names = c.names(piece)
 		}
 		switch {
 		case names == nil:
-			m.Read(c)
+			m.Read(piece)
 		case m.Names == nil:
 			m.Names = slices.Clip(names)
 		default:
@@ -47,25 +47,25 @@ func (s *Shelf) request(kind decode.Kind, data session.Chunks) (decode.Message, 
 
 // names is what a chunk says if it is a list of resource_names and nothing else,
 // or nil.
-func (s *Shelf) names(c []byte) []string {
-	if len(c) < minRun || c[0] != 3<<3|2 {
+func (c *Cache) names(piece []byte) []string {
+	if len(piece) < minRun || piece[0] != 3<<3|2 {
 		return nil
 	}
-	at := unsafe.SliceData(c)
-	if have, ok := s.lists.Get(at); ok && len(have.chunk) == len(c) {
+	at := unsafe.SliceData(piece)
+	if have, ok := c.lists.Get(at); ok && len(have.chunk) == len(piece) {
 		return have.names
 	}
 	var names []string
-	for f := protoscan.Of(c); f.Next(); {
+	for f := protoscan.Of(piece); f.Next(); {
 		b, ok := f.Bytes()
 		if !ok || f.Num != 3 || len(names) == maxItems {
 			return nil
 		}
 		names = append(names, string(b))
-		if f.Off == len(c) {
+		if f.Off == len(piece) {
 			names = slices.Clip(names)
-			if cost, limit := int64(2*len(c)+len(names)*shelvedName), s.bytes()/2; cost <= limit/8 {
-				s.lists.Put(at, shelvedNames{c, names}, cost, limit)
+			if cost, limit := int64(2*len(piece)+len(names)*nameBytes), c.bytes()/2; cost <= limit/8 {
+				c.lists.Put(at, cachedNames{piece, names}, cost, limit)
 			}
 			return names
 		}

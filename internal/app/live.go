@@ -72,7 +72,7 @@ func (s *Assembly) AwaitJudged(impatient context.Context, over <-chan struct{}) 
 	case <-impatient.Done():
 	case <-s.late:
 	}
-	if c, is := s.Stderr.(*console.Curtain); is {
+	if c, is := s.Stderr.(*console.Stderr); is {
 		c.Draw(nil) // the screen is gone, if perhaps not who fed it
 	}
 	if judged := s.Log.Past.seen(); judged < s.Log.spoken && !bool(s.Settings.NoCheck) {

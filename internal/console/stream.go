@@ -27,16 +27,16 @@ func (p Pipe) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Curtain is standard error. While the screen is drawn over it, lines go to the
+// Stderr is standard error. While the screen is drawn over it, lines go to the
 // screen instead.
-type Curtain struct {
+type Stderr struct {
 	W io.Writer
 
 	mu    sync.Mutex
 	drawn func(line string) // nil: nothing is drawn
 }
 
-func (c *Curtain) Write(b []byte) (int, error) {
+func (c *Stderr) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.drawn == nil {
@@ -51,7 +51,7 @@ func (c *Curtain) Write(b []byte) (int, error) {
 }
 
 // Draw sends lines elsewhere, or back to standard error if to is nil.
-func (c *Curtain) Draw(to func(string)) {
+func (c *Stderr) Draw(to func(string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drawn = to
@@ -71,7 +71,7 @@ func descriptor(stream any) (fd int, ok bool) {
 	switch wrapped := stream.(type) {
 	case Pipe:
 		stream = wrapped.W
-	case *Curtain:
+	case *Stderr:
 		stream = wrapped.W
 	}
 	f, ok := stream.(*os.File)

@@ -43,7 +43,7 @@ func TestPipeTellsClosedFromBroken(t *testing.T) {
 func TestCurtain(t *testing.T) {
 	var out strings.Builder
 	var drawn []string
-	c := &Curtain{W: &out}
+	c := &Stderr{W: &out}
 	for _, to := range []func(string){nil, func(line string) { drawn = append(drawn, line) }, nil} {
 		c.Draw(to)
 		if n, err := c.Write([]byte("one\n\ntwo\n")); n != 9 || err != nil {

@@ -57,7 +57,7 @@ func TestTerminal(t *testing.T) {
 	}{
 		{"itself", near, true},
 		{"a pipe of ours", Pipe{near}, true},
-		{"a curtain", &Curtain{W: near}, true},
+		{"standard error", &Stderr{W: near}, true},
 		{"a pager", paged{io.Discard, Pipe{near}}, true},
 		{"a pager of a pager", paged{io.Discard, near}, true},
 		{"a file", Pipe{file}, false},

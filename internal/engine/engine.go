@@ -26,7 +26,7 @@ type Engine struct {
 	past     past
 	lists    lists
 	editions map[editionsKey]*editions // that streams share
-	shelf    chunk.Shelf
+	cache    chunk.Cache
 
 	Peers    peers
 	clients  clients
@@ -77,7 +77,7 @@ func New(o Options) *Engine {
 	// be worked out anew while it is there.
 	budget := max(o.Past, 0)
 	return &Engine{
-		past: past{budget: budget / 2}, shelf: chunk.Shelf{Bytes: cmp.Or(budget/8, -1)},
+		past: past{budget: budget / 2}, cache: chunk.Cache{Bytes: cmp.Or(budget/8, -1)},
 		o: o, conns: make(map[session.ConnID]*conn), Streams: make(map[session.StreamID]*Stream),
 		late: make(map[session.StreamID]*Stream), polls: make(map[pollKey]*polls), pollers: make(map[poller][]*polls), lists: newLists(),
 		Peers: newPeers(), Contents: newContents(o.Types, budget*3/16), bulks: bulks{limit: budget / 32},

@@ -88,7 +88,7 @@ func (k *Engine) peek(st *Stream, e *session.Entry) (*decode.Message, *chunk.Bat
 			return k.envelope(&b), nil
 		}
 	}
-	m, batch := k.shelf.Peek(st.Method, e.Side, content, e.Message.Data)
+	m, batch := k.cache.Peek(st.Method, e.Side, content, e.Message.Data)
 	return &m, batch
 }
 

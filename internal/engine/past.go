@@ -35,7 +35,7 @@ type Memory struct {
 // not counted, however large they are.
 func (k *Engine) Memory() Memory {
 	budget := max(k.o.Past, 0)
-	cached := k.shelf.Held() + k.Contents.met.Cost() + k.bulks.byBatch.Cost() + k.bulks.bySum.Cost()
+	cached := k.cache.Held() + k.Contents.met.Cost() + k.bulks.byBatch.Cost() + k.bulks.bySum.Cost()
 	return Memory{Past: min(k.past.used+cached, budget), Budget: budget, Forgotten: k.past.forgotten}
 }
 

@@ -46,7 +46,7 @@ type Grouper struct {
 	weight  int
 	servers recent.Map[string, *server]
 	clients recent.Map[clientKey, *client]
-	talks   map[*engine.Subscription]*talk
+	subs    map[*engine.Subscription]*subscription
 	bySeq   map[session.Seq]*ref
 	lines   recent.Map[lineKey, uint64] // see unsent.go
 	nextRow uint64
@@ -60,7 +60,7 @@ func New(o Options) *Grouper {
 		o.Within = DefaultWithin
 	}
 	return &Grouper{
-		o: o, talks: make(map[*engine.Subscription]*talk), bySeq: make(map[session.Seq]*ref), seed: maphash.MakeSeed(),
+		o: o, subs: make(map[*engine.Subscription]*subscription), bySeq: make(map[session.Seq]*ref), seed: maphash.MakeSeed(),
 	}
 }
 
@@ -138,8 +138,8 @@ func (l *lot) again(n *engine.Response) bool {
 		slices.ContainsFunc(slices.Concat(n.Added, n.Changed, n.Removed), func(it *engine.Resource) bool { return l.names[it.Name] })
 }
 
-// talk is one type on one stream.
-type talk struct {
+// subscription is one type on one stream.
+type subscription struct {
 	of      *client
 	pending []*ref // responses without a verdict, oldest first
 	asked   bool   // since the last response
@@ -155,7 +155,7 @@ func (g *Grouper) Step(k *engine.Engine, e *session.Entry, c *engine.Change) {
 			g.left(s)
 		}
 	case e.Kind == session.KindDisconnect && e.Conn != 0:
-		for s := range g.talks {
+		for s := range g.subs {
 			if s.Stream.Ended {
 				g.left(s)
 			}
@@ -171,7 +171,7 @@ func (g *Grouper) Step(k *engine.Engine, e *session.Entry, c *engine.Change) {
 // left notes that a stream ended, with what its client has not answered, and what
 // was missing there.
 func (g *Grouper) left(s *engine.Subscription) {
-	if t := g.talks[s]; t != nil {
+	if t := g.subs[s]; t != nil {
 		for _, w := range t.of.open {
 			if w.from.stream == s.Stream.ID && w.over.IsZero() {
 				w.over = g.now
@@ -182,15 +182,15 @@ func (g *Grouper) left(s *engine.Subscription) {
 			r.state, r.resp = Gone, nil
 			r.push.touch()
 		}
-		delete(g.talks, s)
+		delete(g.subs, s)
 	}
 }
 
-func (g *Grouper) talk(s *engine.Subscription, of *client) *talk {
-	t := g.talks[s]
+func (g *Grouper) sub(s *engine.Subscription, of *client) *subscription {
+	t := g.subs[s]
 	if t == nil {
-		t = &talk{}
-		g.talks[s] = t
+		t = &subscription{}
+		g.subs[s] = t
 	}
 	t.of = of
 	return t
@@ -223,7 +223,7 @@ func (g *Grouper) client(c *engine.Change) *client {
 // request takes what a client asks, and what it says of responses.
 func (g *Grouper) request(e *session.Entry, c *engine.Change) {
 	cl := g.client(c)
-	t := g.talk(c.Sub, cl)
+	t := g.sub(c.Sub, cl)
 	g.judge(t, cl, e, c)
 	asks := c.What == engine.SUB || c.What == engine.REQ || len(c.Request.Given) > 0 || slices.Contains(c.Also, engine.SUB)
 	if !asks {
@@ -241,7 +241,7 @@ func (g *Grouper) request(e *session.Entry, c *engine.Change) {
 func (g *Grouper) response(k *engine.Engine, c *engine.Change) {
 	g.steps++
 	cl, sv := g.client(c), g.server(c.Sub.Stream.Server)
-	t := g.talk(c.Sub, cl)
+	t := g.sub(c.Sub, cl)
 	if len(sv.clients) >= maxClients {
 		clear(sv.clients)
 	}

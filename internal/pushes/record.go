@@ -177,7 +177,7 @@ func (g *Grouper) weigh(p *push, by int) {
 }
 
 // judge enters what a request says of responses, as the engine has it.
-func (g *Grouper) judge(t *talk, cl *client, e *session.Entry, c *engine.Change) {
+func (g *Grouper) judge(t *subscription, cl *client, e *session.Entry, c *engine.Change) {
 	n := c.Request.Echoed
 	kept := t.pending[:0]
 	for _, r := range t.pending {

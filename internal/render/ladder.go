@@ -18,15 +18,15 @@ import (
 // in order, like a Table, and draws those that it is told to. How wide it is
 // drawn is decided afterwards.
 type Ladder struct {
-	table   *Table
-	clients map[session.ConnID]string // node ids, once known
-	peers   map[session.ConnID]string // upstream addresses
-	server  string
-	steps   []step
-	shelf   map[shelfKey]*content
-	seed    maphash.Seed
-	seen    map[session.Seq]string // versions of responses, of those drawn and of what they answer
-	order   []session.Seq          // of seen, oldest first
+	table    *Table
+	clients  map[session.ConnID]string // node ids, once known
+	peers    map[session.ConnID]string // upstream addresses
+	server   string
+	steps    []step
+	contents map[subscription]*content
+	seed     maphash.Seed
+	seen     map[session.Seq]string // versions of responses, of those drawn and of what they answer
+	order    []session.Seq          // of seen, oldest first
 }
 
 // step is one row before it is laid out.
@@ -47,7 +47,7 @@ type step struct {
 	findings []check.Finding
 }
 
-type shelfKey struct {
+type subscription struct {
 	stream session.StreamID
 	typ    string
 }
@@ -65,7 +65,7 @@ const (
 // NewLadder returns a ladder without steps.
 func NewLadder() *Ladder {
 	return &Ladder{
-		table: NewTable(0, Style{}), shelf: make(map[shelfKey]*content), seed: maphash.MakeSeed(),
+		table: NewTable(0, Style{}), contents: make(map[subscription]*content), seed: maphash.MakeSeed(),
 		clients: make(map[session.ConnID]string), peers: make(map[session.ConnID]string), seen: make(map[session.Seq]string),
 	}
 }
@@ -220,16 +220,16 @@ func (l *Ladder) carries(e *session.Entry, c *check.Change) string {
 		return "" // the version says it
 	}
 	text := strconv.Itoa(len(m.Resources)) + " res"
-	key := shelfKey{e.Stream, c.Type}
+	key := subscription{e.Stream, c.Type}
 	if len(m.Resources) > maxLadderResources || !e.Message.Whole() {
-		delete(l.shelf, key)
+		delete(l.contents, key)
 		return text
 	}
 	now := &content{of: make(map[string]uint64, len(m.Resources))}
 	for i := range m.Resources {
 		now.of[m.Resources[i].Name] = maphash.Bytes(l.seed, m.Resources[i].Body)
 	}
-	if was := l.shelf[key]; was != nil {
+	if was := l.contents[key]; was != nil {
 		changed := 0
 		for name, sum := range now.of {
 			if old, had := was.of[name]; !had || old != sum {
@@ -247,7 +247,7 @@ func (l *Ladder) carries(e *session.Entry, c *check.Change) string {
 			text += ", " + strconv.Itoa(changed) + " changed"
 		}
 	}
-	l.shelf[key] = now
+	l.contents[key] = now
 	return text
 }
 

@@ -14,13 +14,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// shelf reads entries that are in memory.
-type shelf struct {
+// inMemory reads entries that are in memory.
+type inMemory struct {
 	entries []session.Entry
 	at      int
 }
 
-func (s *shelf) Next(context.Context) (session.Entry, error) {
+func (s *inMemory) Next(context.Context) (session.Entry, error) {
 	if s.at == len(s.entries) {
 		return session.Entry{}, io.EOF
 	}
@@ -28,16 +28,16 @@ func (s *shelf) Next(context.Context) (session.Entry, error) {
 	return s.entries[s.at-1], nil
 }
 
-func (s *shelf) Seek(seq session.Seq) error {
+func (s *inMemory) Seek(seq session.Seq) error {
 	if s.at = slices.IndexFunc(s.entries, func(e session.Entry) bool { return e.Seq >= seq }); s.at < 0 {
 		s.at = len(s.entries)
 	}
 	return nil
 }
-func (*shelf) Follow(bool)           {}
-func (*shelf) Pieces()               {}
-func (*shelf) Facts() recorder.Facts { return recorder.Facts{} }
-func (*shelf) Close() error          { return nil }
+func (*inMemory) Follow(bool)           {}
+func (*inMemory) Pieces()               {}
+func (*inMemory) Facts() recorder.Facts { return recorder.Facts{} }
+func (*inMemory) Close() error          { return nil }
 
 // play indexes a script.
 func play(tb testing.TB, text string) (*Index, *Fetcher) { return playInto(tb, New(), text) }
@@ -54,8 +54,8 @@ func playInto(tb testing.TB, x *Index, text string) (*Index, *Fetcher) {
 			e.Kind, e.Gap = session.KindGap, &session.Gap{Streams: []session.StreamID{e.Stream}}
 		}
 	}
-	NewFeed(x, check.Options{}).Run(tb.Context(), &shelf{entries: entries}, false, nil)
-	return x, NewFetcher(x, func() (Reader, error) { return &shelf{entries: entries}, nil })
+	NewFeed(x, check.Options{}).Run(tb.Context(), &inMemory{entries: entries}, false, nil)
+	return x, NewFetcher(x, func() (Reader, error) { return &inMemory{entries: entries}, nil })
 }
 
 // lastResponse is the row of the last response.

@@ -15,9 +15,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// broken is a shelf from which an entry cannot be read.
+// broken is one of these, of which an entry cannot be read.
 type broken struct {
-	shelf
+	inMemory
 	at       session.Seq
 	why      error
 	panics   bool
@@ -27,7 +27,7 @@ type broken struct {
 }
 
 func (b *broken) Next(ctx context.Context) (session.Entry, error) {
-	e, err := b.shelf.Next(ctx)
+	e, err := b.inMemory.Next(ctx)
 	if err == nil && e.Seq == b.at {
 		if b.panics {
 			var none *session.Message
@@ -42,7 +42,7 @@ func (b *broken) Seek(seq session.Seq) error {
 	if b.seekFail != nil {
 		return b.seekFail
 	}
-	return b.shelf.Seek(seq)
+	return b.inMemory.Seek(seq)
 }
 
 func (b *broken) Close() error { *b.closed++; return nil }
@@ -113,7 +113,7 @@ func TestFeedTells(t *testing.T) {
 	if _, at := x.Last(); !at.IsZero() || !x.First().IsZero() {
 		t.Error("an empty log has a time")
 	}
-	f.Run(t.Context(), &shelf{entries: entriesOf(t, rejected)}, false, func(found []check.Finding) {
+	f.Run(t.Context(), &inMemory{entries: entriesOf(t, rejected)}, false, func(found []check.Finding) {
 		if len(found) == 0 {
 			t.Error("nothing is told")
 		}
@@ -185,7 +185,7 @@ func TestFetch(t *testing.T) {
 	}
 	all := entriesOf(t, b.String())
 	x := New()
-	NewFeed(x, check.Options{}).Run(ctx, &shelf{entries: all}, false, nil)
+	NewFeed(x, check.Options{}).Run(ctx, &inMemory{entries: all}, false, nil)
 	opened, closed := 0, 0
 	var r *broken
 	var openErr error
@@ -284,7 +284,7 @@ func TestFetchedNames(t *testing.T) {
 		"-- stream 2\nD> type=CDS N= sub=[x,y] node=n1\nd< type=CDS N=a res=[x@1] rm=[y]\nD> type=CDS N=a unsub=[y]\n"
 	all := entriesOf(t, text)
 	known, unknown := New(), New()
-	NewFeed(known, check.Options{}).Run(t.Context(), &shelf{entries: all}, false, nil)
+	NewFeed(known, check.Options{}).Run(t.Context(), &inMemory{entries: all}, false, nil)
 	for what, tc := range map[string]struct {
 		index *Index
 		want  string
@@ -293,7 +293,7 @@ func TestFetchedNames(t *testing.T) {
 			"SUB +[x y] -[] of n1; DELTA +[] -[y] of n1; ACK UNSUB +[] -[y] of n1"},
 		"not yet": {unknown, ""},
 	} {
-		f := NewFetcher(tc.index, func() (Reader, error) { return &shelf{entries: all}, nil })
+		f := NewFetcher(tc.index, func() (Reader, error) { return &inMemory{entries: all}, nil })
 		var out []string
 		for i := range all {
 			got, err := f.fetchOne(t.Context(), all[i].Seq)

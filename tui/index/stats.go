@@ -19,9 +19,9 @@ const (
 	maxBiggest = 10
 	// maxTalkers is how many clients a Stats has.
 	maxTalkers = 10
-	// maxLanes bounds the streams and types of which the last response is
+	// maxSubscriptions bounds the streams and types of which the last response is
 	// remembered, to tell what comes again.
-	maxLanes = 1 << 16
+	maxSubscriptions = 1 << 16
 )
 
 // Second is what passed in one second of the log: to the server, and to the
@@ -103,7 +103,7 @@ type counter struct {
 	clients []Talker // by the word of the client; without names
 	spoke   int
 	biggest []big // ascending
-	lanes   map[lane]sent
+	last    map[subscription]sent
 	missed  uint64
 }
 
@@ -112,8 +112,8 @@ type big struct {
 	client uint32
 }
 
-// lane is a type on a stream.
-type lane struct {
+// subscription is a type on a stream.
+type subscription struct {
 	place uint32
 	typ   uint16
 }
@@ -124,7 +124,7 @@ type sent struct {
 	count         int32
 }
 
-func newCounter() *counter { return &counter{lanes: make(map[lane]sent)} }
+func newCounter() *counter { return &counter{last: make(map[subscription]sent)} }
 
 // add counts an entry.
 func (s *counter) add(x *Index, r *Row, e *session.Entry) {
@@ -160,19 +160,19 @@ func (s *counter) add(x *Index, r *Row, e *session.Entry) {
 		s.total.Nacks++
 		now.Nacks++
 	case r.What.Response() && r.version != 0:
-		key, is := lane{r.place, r.typ}, sent{r.version, r.Size, r.Count}
-		if was, known := s.lanes[key]; known && was == is {
+		key, is := subscription{r.place, r.typ}, sent{r.version, r.Size, r.Count}
+		if was, known := s.last[key]; known && was == is {
 			t.Again++
 			s.total.Again++
-		} else if known || len(s.lanes) < maxLanes {
-			s.lanes[key] = is
+		} else if known || len(s.last) < maxSubscriptions {
+			s.last[key] = is
 		}
 	}
 	if r.waited != 0 && !r.What.Response() {
 		t.Wait.add(r.waited)
 		s.total.Wait.add(r.waited)
 	}
-	s.talk(x, r, size)
+	s.talker(x, r, size)
 	if len(s.biggest) < maxBiggest || r.Size > s.biggest[0].row.Size {
 		s.rank(x, r)
 	}
@@ -216,9 +216,9 @@ func (s *counter) of(x *Index, typ uint16) *TypeStats {
 	return t
 }
 
-// talk counts for the client. There are as many counts as words, of which the
+// talker counts for the client. There are as many counts as words, of which the
 // index keeps each anyhow.
-func (s *counter) talk(x *Index, r *Row, size uint64) {
+func (s *counter) talker(x *Index, r *Row, size uint64) {
 	c := x.clientID(r)
 	if int(c) >= len(s.clients) {
 		s.clients = append(s.clients, make([]Talker, int(c)+1-len(s.clients))...)

@@ -37,8 +37,8 @@ func toldOf(t *testing.T, name string) (*Index, *Feed, *Fetcher, []session.Entry
 	if feed.Done() {
 		t.Error("done before it began")
 	}
-	feed.Run(context.Background(), &shelf{entries: entries}, false, nil)
-	fetch := NewFetcher(x, func() (Reader, error) { return &shelf{entries: entries}, nil })
+	feed.Run(context.Background(), &inMemory{entries: entries}, false, nil)
+	fetch := NewFetcher(x, func() (Reader, error) { return &inMemory{entries: entries}, nil })
 	t.Cleanup(fetch.Close)
 	if feed.Err() != nil || !feed.Done() {
 		t.Fatal(feed.Err())

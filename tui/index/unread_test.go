@@ -38,8 +38,8 @@ func TestUnreadAreNotTheSame(t *testing.T) {
 			}
 		}
 		x := New()
-		NewFeed(x, check.Options{}).Run(t.Context(), &shelf{entries: entries}, false, nil)
-		f := NewFetcher(x, func() (Reader, error) { return &shelf{entries: entries}, nil })
+		NewFeed(x, check.Options{}).Run(t.Context(), &inMemory{entries: entries}, false, nil)
+		f := NewFetcher(x, func() (Reader, error) { return &inMemory{entries: entries}, nil })
 		if len(responses) != 2 {
 			t.Fatal(responses)
 		}

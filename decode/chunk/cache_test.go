@@ -14,9 +14,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// A Shelf says of a message in pieces what Peek says of it as a whole, whatever
+// A Cache says of a message in pieces what Peek says of it as a whole, whatever
 // it has seen before, and knows the same pieces again.
-func TestShelfIsLikePeek(t *testing.T) {
+func TestCacheIsLikePeek(t *testing.T) {
 	cluster := func(name string) []byte {
 		return sub(2, str(1, clusterURL), sub(2, str(1, name), str(28, "long enough to be a chunk of its own")))
 	}
@@ -31,7 +31,7 @@ func TestShelfIsLikePeek(t *testing.T) {
 	head := func(n int) []byte { return str(1, fmt.Sprint("version ", n)) }
 	tail := func(n int) []byte { return msg(str(4, clusterURL), str(5, fmt.Sprint("nonce ", n))) }
 	plane := sub(6, str(1, "the control plane"))
-	var s Shelf
+	var s Cache
 	for _, path := range []string{adsPath, deltaADSPath} {
 		m := xds.LookupMethod(path)
 		seen := map[*Batch]string{}
@@ -56,7 +56,7 @@ func TestShelfIsLikePeek(t *testing.T) {
 			for range 2 {
 				got, batch := s.Peek(m, session.Server, "application/grpc", data)
 				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s %d (-peek +shelf):\n%s", m.Name, n+1, diff)
+					t.Errorf("%s %d (-peek +cache):\n%s", m.Name, n+1, diff)
 				}
 				if batch == nil {
 					continue
@@ -76,7 +76,7 @@ func TestShelfIsLikePeek(t *testing.T) {
 
 // Of requests in pieces, too, and a list of names that comes again in the same
 // memory is read once.
-func TestShelfIsLikePeekOfRequests(t *testing.T) {
+func TestCacheIsLikePeekOfRequests(t *testing.T) {
 	list := func(field protowire.Number, n int) (b []byte) {
 		for i := range n {
 			b = append(b, str(field, fmt.Sprintf("outbound|8080||service-%05d.default.svc.cluster.local", i))...)
@@ -87,7 +87,7 @@ func TestShelfIsLikePeekOfRequests(t *testing.T) {
 	names, more := list(3, 20), list(3, 30)
 	tail := msg(str(4, clusterURL), str(5, "nonce"))
 	located := sub(7, str(1, "by locator"))
-	var s Shelf
+	var s Cache
 	for path, cases := range map[string][]session.Chunks{
 		adsPath: {
 			{str(1, "v"), node, names, tail},
@@ -117,7 +117,7 @@ func TestShelfIsLikePeekOfRequests(t *testing.T) {
 			for range 2 {
 				got, batch := s.Peek(m, session.Client, "application/grpc", data)
 				if diff := cmp.Diff(want, got); diff != "" || batch != nil {
-					t.Errorf("%s %d (-peek +shelf):\n%s", m.Name, n+1, diff)
+					t.Errorf("%s %d (-peek +cache):\n%s", m.Name, n+1, diff)
 				}
 			}
 		}
@@ -131,7 +131,7 @@ func TestShelfIsLikePeekOfRequests(t *testing.T) {
 }
 
 // A recorder stores a request in pieces, and reads these.
-func FuzzShelf(f *testing.F) {
+func FuzzCache(f *testing.F) {
 	for _, s := range handmade.Samples {
 		f.Add(s.Path, s.Data)
 		f.Add("", s.Data)
@@ -149,12 +149,12 @@ func FuzzShelf(f *testing.F) {
 		if !want.Request() {
 			return
 		}
-		k, shelf := NewSplitter(), Shelf{}
+		k, cache := NewSplitter(), Cache{}
 		k.Transform(&session.Entry{Kind: session.KindOpen, Stream: 1, Method: path})
 		e := session.Entry{Kind: session.KindMessage, Side: session.Client, Stream: 1, Message: &session.Message{Data: session.Chunks{data}}}
 		k.Transform(&e)
 		for range 2 {
-			got, _ := shelf.Peek(m, session.Client, "", e.Message.Data)
+			got, _ := cache.Peek(m, session.Client, "", e.Message.Data)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
 				t.Fatalf("in pieces (-whole +pieces):\n%s", diff)
 			}

@@ -14,23 +14,23 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// Shelf reads messages as Peek does, and remembers what resources consist of
+// Cache reads messages as Peek does, and remembers what resources consist of
 // by where their bytes are: of a message that comes in chunks, one for each
 // resource, only those are read that were not there before. A response that
 // repeats twenty thousand resources costs a glance at as many pointers, and a
 // request that repeats a list of names one at the list.
 //
-// Chunks must never change once they were given. A Shelf keeps some of them from
+// Chunks must never change once they were given. A Cache keeps some of them from
 // being collected, twice Bytes of them or what the largest messages need. It is
 // not safe for concurrent use.
-type Shelf struct {
+type Cache struct {
 	// Bytes is a half of what is kept of what was met last; 0: 16 MiB.
 	Bytes int64
 	most  int64 // bytes of the largest messages, fading
 
-	resources recent.Map[shelfKey, shelved]
+	resources recent.Map[resourceKey, cached]
 	batches   recent.Map[batchKey, *Batch]
-	lists     recent.Map[*byte, shelvedNames]
+	lists     recent.Map[*byte, cachedNames]
 	// Of the message at hand: where its resources are, and the other chunks.
 	pointers []*byte
 	rest     session.Chunks
@@ -40,13 +40,13 @@ type Shelf struct {
 	rawControlPlane       []byte
 }
 
-// shelfKey is where a resource is, and as what it was read.
-type shelfKey struct {
+// resourceKey is where a resource is, and as what it was read.
+type resourceKey struct {
 	at   *byte
 	kind decode.Kind
 }
 
-type shelved struct {
+type cached struct {
 	chunk    []byte
 	resource decode.Resource
 }
@@ -81,52 +81,52 @@ type batchKey struct {
 
 const (
 	maxShelved = 32 << 20 // bytes of a message of which anything is kept
-	// Bytes that a resource takes beside its own, on the shelf and in a batch.
-	shelvedBytes, batchedBytes = 320, 272
+	// Bytes that a resource takes beside its own, in the cache and in a batch.
+	resourceBytes, batchedBytes = 320, 272
 	// maxItems and maxProblems bound what is read of one message, as Peek does.
 	maxItems, maxProblems = 1 << 20, 16
 )
 
-func (s *Shelf) bytes() int64 {
-	if s.Bytes == 0 {
+func (c *Cache) bytes() int64 {
+	if c.Bytes == 0 {
 		return 16 << 20
 	}
-	return max(s.Bytes, 0)
+	return max(c.Bytes, 0)
 }
 
 // Held is how many bytes are kept, about.
-func (s *Shelf) Held() int64 { return s.resources.Cost() + s.batches.Cost() + s.lists.Cost() }
+func (c *Cache) Held() int64 { return c.resources.Cost() + c.batches.Cost() + c.lists.Cost() }
 
 // Peek is Peek, of a message in chunks. The batch is nil if the message was
 // read as a whole.
-func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data session.Chunks) (decode.Message, *Batch) {
+func (c *Cache) Peek(m xds.Method, side session.Side, contentType string, data session.Chunks) (decode.Message, *Batch) {
 	kind, _ := decode.KindOf(m, side, nil) // Other where the method does not say
 	if len(data) < 2 || kind == decode.Other || m.Variant == xds.VariantFile || decode.FormOf(m, contentType) == decode.FormJSON {
 		return decode.Peek(m, side, contentType, data.Bytes()), nil
 	}
 	if kind == decode.SotwRequest || kind == decode.DeltaRequest {
-		out, ok := s.request(kind, data)
+		out, ok := c.request(kind, data)
 		if !ok {
 			out = decode.Peek(m, side, contentType, data.Bytes())
 		}
 		return out, nil
 	}
-	defer s.forget()
-	b := s.lately(kind, data)
+	defer c.forget()
+	b := c.lately(kind, data)
 	var key batchKey
 	if b == nil {
-		key = s.survey(kind, data)
-		s.most = max(s.most-s.most/64, data.Len()+int64(len(s.pointers))*shelvedBytes)
+		key = c.survey(kind, data)
+		c.most = max(c.most-c.most/64, data.Len()+int64(len(c.pointers))*resourceBytes)
 	}
 	out := decode.Message{Kind: kind}
-	size := s.rest.Len()
+	size := c.rest.Len()
 	switch {
-	case b == nil && (len(s.pointers) == 0 || len(s.pointers) > maxItems), size > 1<<20, !s.envelope(&out) && !wholeEnvelope(&out, s.rest, size):
+	case b == nil && (len(c.pointers) == 0 || len(c.pointers) > maxItems), size > 1<<20, !c.envelope(&out) && !wholeEnvelope(&out, c.rest, size):
 		return decode.Peek(m, side, contentType, data.Bytes()), nil
 	}
 	kept := true
 	if b == nil {
-		b, kept = s.take(key, data)
+		b, kept = c.take(key, data)
 	} else {
 		b.Again = true
 	}
@@ -140,27 +140,27 @@ func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data s
 
 // lately is one of the last batches, if a message has its resources, in the same
 // memory; else nil. It leaves the other chunks in rest.
-func (s *Shelf) lately(kind decode.Kind, data session.Chunks) *Batch {
-	for i, b := range s.last {
-		if b != nil && b.kind == kind && s.has(data, b.pointers) {
-			s.last[i], s.last[0] = s.last[0], b
+func (c *Cache) lately(kind decode.Kind, data session.Chunks) *Batch {
+	for i, b := range c.last {
+		if b != nil && b.kind == kind && c.has(data, b.pointers) {
+			c.last[i], c.last[0] = c.last[0], b
 			return b
 		}
 	}
 	return nil
 }
 
-func (s *Shelf) has(data session.Chunks, pointers []*byte) bool {
-	s.rest = s.rest[:0]
+func (c *Cache) has(data session.Chunks, pointers []*byte) bool {
+	c.rest = c.rest[:0]
 	n := 0
-	for _, c := range data {
+	for _, piece := range data {
 		switch {
-		case n < len(pointers) && unsafe.SliceData(c) == pointers[n]:
+		case n < len(pointers) && unsafe.SliceData(piece) == pointers[n]:
 			n++
-		case isResource(c):
+		case isResource(piece):
 			return false
 		default:
-			s.rest = append(s.rest, c)
+			c.rest = append(c.rest, piece)
 		}
 	}
 	return n == len(pointers)
@@ -168,56 +168,56 @@ func (s *Shelf) has(data session.Chunks, pointers []*byte) bool {
 
 // survey finds the resources of a message and leaves them in pointers, the other
 // chunks in rest.
-func (s *Shelf) survey(kind decode.Kind, data session.Chunks) batchKey {
-	s.pointers, s.rest = s.pointers[:0], s.rest[:0]
+func (c *Cache) survey(kind decode.Kind, data session.Chunks) batchKey {
+	c.pointers, c.rest = c.pointers[:0], c.rest[:0]
 	sum := uint64(len(data))
-	for _, c := range data {
-		if !isResource(c) {
-			s.rest = append(s.rest, c)
+	for _, piece := range data {
+		if !isResource(piece) {
+			c.rest = append(c.rest, piece)
 			continue
 		}
-		p := unsafe.SliceData(c)
-		s.pointers = append(s.pointers, p)
+		p := unsafe.SliceData(piece)
+		c.pointers = append(c.pointers, p)
 		sum = (sum ^ uint64(uintptr(unsafe.Pointer(p)))) * 0x9E3779B97F4A7C15
 		sum ^= sum >> 29
 	}
-	return batchKey{kind: kind, count: len(s.pointers), sum: sum}
+	return batchKey{kind: kind, count: len(c.pointers), sum: sum}
 }
 
 // take finds the batch of the message that was surveyed, or makes it. Of one that
 // is too large nothing is kept.
-func (s *Shelf) take(key batchKey, data session.Chunks) (b *Batch, kept bool) {
+func (c *Cache) take(key batchKey, data session.Chunks) (b *Batch, kept bool) {
 	large := data.Len() > maxShelved
-	b, known := s.batches.Get(key)
-	if known = known && slices.Equal(b.pointers, s.pointers); known {
+	b, known := c.batches.Get(key)
+	if known = known && slices.Equal(b.pointers, c.pointers); known {
 		b.Again = true
 	} else {
-		b = s.batch(key.kind, data, s.pointers, !large)
+		b = c.batch(key.kind, data, c.pointers, !large)
 	}
 	if large {
-		s.pointers = nil
+		c.pointers = nil
 		return b, false
 	}
 	if !known {
-		s.batches.Put(key, b, int64(len(s.pointers)+4)*batchedBytes, max(s.bytes()/2, 2*s.most))
+		c.batches.Put(key, b, int64(len(c.pointers)+4)*batchedBytes, max(c.bytes()/2, 2*c.most))
 	}
-	s.last[1], s.last[0] = s.last[0], b
+	c.last[1], c.last[0] = c.last[0], b
 	return b, true
 }
 
 // forget lets go of the message at hand.
-func (s *Shelf) forget() { clear(s.rest) }
+func (c *Cache) forget() { clear(c.rest) }
 
 // envelope reads all but the resources, of a response that has nothing beside
 // them but version, type, nonce and control plane, as most have. It returns false of others.
-func (s *Shelf) envelope(m *decode.Message) bool {
+func (c *Cache) envelope(m *decode.Message) bool {
 	var version, typeURL, nonce, plane []byte // of the control plane the whole field
 	planeField := protowire.Number(6)
 	if m.Kind == decode.DeltaResponse {
 		planeField = 7
 	}
-	for _, c := range s.rest {
-		f := protoscan.Of(c)
+	for _, piece := range c.rest {
+		f := protoscan.Of(piece)
 		for f.Next() {
 			b, ok := f.Bytes()
 			switch {
@@ -239,18 +239,18 @@ func (s *Shelf) envelope(m *decode.Message) bool {
 			return false
 		}
 	}
-	if string(typeURL) != s.typeURL {
-		s.typeURL = string(typeURL)
+	if string(typeURL) != c.typeURL {
+		c.typeURL = string(typeURL)
 	}
-	if !bytes.Equal(plane, s.rawControlPlane) {
+	if !bytes.Equal(plane, c.rawControlPlane) {
 		one := decode.Message{Kind: m.Kind}
 		if one.Read(plane); len(one.Problems) > 0 {
 			return false
 		}
-		s.rawControlPlane, s.controlPlane = bytes.Clone(plane), one.ControlPlane
+		c.rawControlPlane, c.controlPlane = bytes.Clone(plane), one.ControlPlane
 	}
-	m.ControlPlane = s.controlPlane
-	m.Version, m.TypeURL, m.Nonce = string(version), s.typeURL, string(nonce)
+	m.ControlPlane = c.controlPlane
+	m.Version, m.TypeURL, m.Nonce = string(version), c.typeURL, string(nonce)
 	return true
 }
 
@@ -276,20 +276,20 @@ func wholeEnvelope(m *decode.Message, chunks session.Chunks, size int64) bool {
 }
 
 // batch reads the resources that were not read before.
-func (s *Shelf) batch(kind decode.Kind, data session.Chunks, pointers []*byte, keep bool) *Batch {
+func (c *Cache) batch(kind decode.Kind, data session.Chunks, pointers []*byte, keep bool) *Batch {
 	b := &Batch{Resources: make([]decode.Resource, 0, len(pointers)), Places: Places{kind, slices.Clone(pointers)}}
 	one := decode.Message{Kind: kind}
-	for _, c := range data {
-		if !isResource(c) {
+	for _, piece := range data {
+		if !isResource(piece) {
 			continue
 		}
-		p := shelfKey{unsafe.SliceData(c), kind}
-		if have, ok := s.resources.Get(p); ok && len(have.chunk) == len(c) {
+		p := resourceKey{unsafe.SliceData(piece), kind}
+		if have, ok := c.resources.Get(p); ok && len(have.chunk) == len(piece) {
 			b.Resources = append(b.Resources, have.resource)
 			continue
 		}
 		one.Problems, one.Resources = nil, one.Resources[:0]
-		one.Read(c)
+		one.Read(piece)
 		r := one.Resources[0] // a chunk is one field
 		if len(b.Resources) > 0 && r.TypeURL == b.Resources[0].TypeURL {
 			r.TypeURL = b.Resources[0].TypeURL // one copy is enough
@@ -300,7 +300,7 @@ func (s *Shelf) batch(kind decode.Kind, data session.Chunks, pointers []*byte, k
 			continue // what is not sound is read again, to be told of again
 		}
 		if keep {
-			s.resources.Put(p, shelved{c, r}, int64(len(c)+shelvedBytes), max(s.bytes()*3/2, 2*s.most))
+			c.resources.Put(p, cached{piece, r}, int64(len(piece)+resourceBytes), max(c.bytes()*3/2, 2*c.most))
 		}
 	}
 	return b
