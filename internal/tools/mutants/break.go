@@ -43,10 +43,10 @@ func (m mutant) text() ([]byte, error) {
 	return append(append(append([]byte(nil), b[:m.at.Offset]...), m.to...), b[m.at.Offset+len(m.from):]...), nil
 }
 
-// list is all packages of a module that have code of their own. What a program wrote is
-// left out.
-func list(dir string) ([]pkg, error) {
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+// list is the packages of a module that have code of their own. What a program wrote is left
+// out.
+func list(dir, which string) ([]pkg, error) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./"+which)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -92,8 +92,8 @@ func list(dir string) ([]pkg, error) {
 	}
 }
 
-// instead is what gremlins puts in place of an operator, by the names of its mutants:
-// arithmetic base, conditionals boundary, conditionals negation, increment decrement.
+// instead is what stands in place of an operator: other arithmetic, a boundary that is moved,
+// a condition that is negated, a count in the other direction.
 var instead = map[token.Token][]token.Token{
 	token.ADD: {token.SUB}, token.SUB: {token.ADD}, token.MUL: {token.QUO}, token.QUO: {token.MUL}, token.REM: {token.MUL},
 	token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ}, token.GEQ: {token.GTR, token.LSS},

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"math/rand/v2"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,7 +69,7 @@ func TestFates(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		packages, err := list(dir)
+		packages, err := list(dir, "...")
 		if err != nil || len(packages) != 1 {
 			t.Fatalf("%v, %v", packages, err)
 		}
@@ -77,9 +77,34 @@ func TestFates(t *testing.T) {
 		if fate == "timed out" {
 			runs.deadline = time.Second
 		}
-		m, got, err := runs.of(rand.New(rand.NewPCG(1, 0)), packages[0])
-		if got != fate || err != nil || m.shown != "m.go" {
+		m := packages[0].mutants[0]
+		if got, err := runs.try(m, packages[0]); got != fate || err != nil || m.shown != "m.go" {
 			t.Errorf("%s: %s of %s, %v", fate, got, m, err)
 		}
+	}
+}
+
+// Every place of one package is tried, and places of another are not.
+func TestPackage(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":        "module m\n\ngo 1.26\n",
+		"a/a.go":        "package a\n\nfunc Less(a, b int) bool { return a < b && a != 7 }\n",
+		"a/a_test.go":   "package a\n\nimport \"testing\"\n\nfunc TestLess(t *testing.T) {\n\tif !Less(1, 2) || Less(2, 1) {\n\t\tt.Fatal()\n\t}\n}\n",
+		"a/deep/far.go": "package deep\n\nfunc Add(a, b int) int { return a + b }\n",
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packages, err := list(dir, "a")
+	if err != nil || len(packages) != 1 {
+		t.Fatalf("%v, %v", packages, err)
+	}
+	runs := tests{dir: dir, scratch: t.TempDir(), deadline: time.Minute}
+	// A boundary that is moved lives, the comparison turned round and the negation do not.
+	if err := runs.all(packages[0]); err != nil || runs.tried != 3 || runs.killed != 2 {
+		t.Errorf("%d of %d killed, %v", runs.killed, runs.tried, err)
 	}
 }

@@ -1,17 +1,19 @@
-// Mutants draws places of a module's code by chance, breaks one at a time, and says
-// whether the tests of the package that holds it notice. No two are of one package; a
-// package is drawn by its lines. The same seed draws the same places of the same tree.
+// Mutants breaks a module's code in one place at a time, and says whether the tests of the
+// package that holds it notice: in every place of one package, or in places drawn by chance,
+// no two of them of one package. A package is drawn by its lines. The same seed draws the
+// same places of the same tree.
 //
+//	mutants -pkg internal/nearest DIR
 //	mutants -spread 28 -seed 1 DIR
 //
-// The code is broken as gremlins does it by default, and in a copy that only the compiler
-// sees (go build -overlay): the tree stays as it is. A mutant that does not compile is
-// drawn again. One that outlasts its deadline counts as alive: go test ended it, and no
-// test noticed anything.
+// One operator stands in place of another, in a copy that only the compiler sees (go build
+// -overlay): the tree stays as it is. A mutant that does not compile is none. One that
+// outlasts its deadline counts as alive: go test ended it, and no test noticed anything.
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -24,6 +26,7 @@ import (
 )
 
 func main() {
+	only := flag.String("pkg", "", "every place of this package, such as internal/nearest, and none by chance")
 	spread := flag.Int("spread", 28, "so many mutants, each of another package")
 	seed := flag.Uint64("seed", 1, "of chance")
 	deadline := flag.Duration("deadline", 10*time.Minute, "for the tests of one mutant")
@@ -32,18 +35,18 @@ func main() {
 		fmt.Fprintln(os.Stderr, "name the directory of one module: mutants -spread 28 -seed 1 DIR")
 		os.Exit(2)
 	}
-	if err := run(flag.Arg(0), *spread, *seed, *deadline); err != nil {
+	if err := run(flag.Arg(0), *only, *spread, *seed, *deadline); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string, spread int, seed uint64, deadline time.Duration) error {
+func run(dir, only string, spread int, seed uint64, deadline time.Duration) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	packages, err := list(dir)
+	packages, err := list(dir, cmp.Or(only, "..."))
 	if err != nil {
 		return err
 	}
@@ -54,26 +57,16 @@ func run(dir string, spread int, seed uint64, deadline time.Duration) error {
 	defer os.RemoveAll(scratch)
 
 	t := tests{dir: dir, scratch: scratch, deadline: deadline}
-	chance := rand.New(rand.NewPCG(seed, 0))
-	drawn, killed := 0, 0
-	for drawn < spread && len(packages) > 0 {
-		n := byLines(chance, packages)
-		p := packages[n]
-		packages = append(packages[:n], packages[n+1:]...)
-		m, fate, err := t.of(chance, p)
-		if err != nil {
-			return err
+	if only != "" {
+		for _, p := range packages {
+			if err := t.all(p); err != nil {
+				return err
+			}
 		}
-		if fate == "" { // nothing of it can be broken so that it compiles
-			continue
-		}
-		drawn++
-		if fate == "killed" {
-			killed++
-		}
-		fmt.Printf("%-12s %s\n", fate, m)
+	} else if err := t.drawn(packages, spread, rand.New(rand.NewPCG(seed, 0))); err != nil {
+		return err
 	}
-	fmt.Printf("%d of %d killed\n", killed, drawn)
+	fmt.Printf("%d of %d killed\n", t.killed, t.tried)
 	return nil
 }
 
@@ -94,46 +87,82 @@ func byLines(chance *rand.Rand, packages []pkg) int {
 
 // tests runs the tests of packages.
 type tests struct {
-	dir, scratch string
-	deadline     time.Duration
+	dir, scratch  string
+	deadline      time.Duration
+	tried, killed int
 }
 
-// of draws a mutant of a package that compiles, and says what the package's tests made of
-// it: killed, alive, timed out, no tests, or that they fail without it, too; nothing if there
-// is no such mutant.
-func (t tests) of(chance *rand.Rand, p pkg) (mutant, string, error) {
-	for _, n := range chance.Perm(len(p.mutants)) {
-		m := p.mutants[n]
-		overlay, err := t.overlay(m)
-		if err != nil {
-			return m, "", err
-		}
-		if err := t.command("build", "-overlay", overlay, "-o", os.DevNull, p.path).Run(); err != nil {
-			continue
-		}
-		if !p.tested {
-			return m, "no tests", nil
-		}
-		if t.command("test", "-vet=off", "-count=1", "-short", "-timeout", t.deadline.String(), p.path).Run() != nil {
-			return m, "fails anyway", nil
-		}
-		out, err := t.command("test", "-vet=off", "-count=1", "-short", "-failfast", "-timeout", t.deadline.String(), "-overlay", overlay, p.path).CombinedOutput()
-		var failed *exec.ExitError
-		switch {
-		case err == nil:
-			return m, "alive", nil
-		case bytes.Contains(out, []byte("panic: test timed out after ")):
-			return m, "timed out", nil
-		case errors.As(err, &failed):
-			return m, "killed", nil
-		default:
-			return m, "", err
+// all breaks every place of a package.
+func (t *tests) all(p pkg) error {
+	for _, m := range p.mutants {
+		if _, err := t.try(m, p); err != nil {
+			return err
 		}
 	}
-	return mutant{}, "", nil
+	return nil
 }
 
-func (t tests) command(args ...string) *exec.Cmd {
+// drawn breaks a place each of some packages, by chance.
+func (t *tests) drawn(packages []pkg, spread int, chance *rand.Rand) error {
+	for t.tried < spread && len(packages) > 0 {
+		n := byLines(chance, packages)
+		p := packages[n]
+		packages = append(packages[:n], packages[n+1:]...)
+		for _, n := range chance.Perm(len(p.mutants)) {
+			if fate, err := t.try(p.mutants[n], p); err != nil {
+				return err
+			} else if fate != "" {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// try prints what the package's tests make of a mutant: killed, alive, timed out, no tests,
+// or that they fail without it, too. One that does not compile has no fate.
+func (t *tests) try(m mutant, p pkg) (fate string, err error) {
+	overlay, err := t.overlay(m)
+	if err != nil {
+		return "", err
+	}
+	if t.command("build", "-overlay", overlay, "-o", os.DevNull, p.path).Run() != nil {
+		return "", nil
+	}
+	if fate, err = t.fate(overlay, p); err != nil {
+		return "", err
+	}
+	t.tried++
+	if fate == "killed" {
+		t.killed++
+	}
+	fmt.Printf("%-12s %s\n", fate, m)
+	return fate, nil
+}
+
+func (t *tests) fate(overlay string, p pkg) (string, error) {
+	if !p.tested {
+		return "no tests", nil
+	}
+	test := []string{"test", "-vet=off", "-short", "-timeout", t.deadline.String(), p.path}
+	if t.command(test...).Run() != nil { // go test keeps that they pass
+		return "fails anyway", nil
+	}
+	out, err := t.command(append(test, "-count=1", "-failfast", "-overlay", overlay)...).CombinedOutput()
+	var failed *exec.ExitError
+	switch {
+	case err == nil:
+		return "alive", nil
+	case bytes.Contains(out, []byte("panic: test timed out after ")):
+		return "timed out", nil
+	case errors.As(err, &failed):
+		return "killed", nil
+	default:
+		return "", err
+	}
+}
+
+func (t *tests) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = t.dir
 	return cmd
@@ -141,7 +170,7 @@ func (t tests) command(args ...string) *exec.Cmd {
 
 // overlay writes the broken file beside the tree, and returns the file that tells go
 // build of it.
-func (t tests) overlay(m mutant) (string, error) {
+func (t *tests) overlay(m mutant) (string, error) {
 	text, err := m.text()
 	if err != nil {
 		return "", err
