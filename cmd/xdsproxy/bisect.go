@@ -23,17 +23,18 @@ func newBisect(a *cli) *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "bisect SOURCE [SEQ] --listen ADDR",
 		Short: "Find the resources for which a client rejects a response",
-		Long: `Finds the resources for which a client rejects a response: a NACK may name but
-the first of them. A live client that connects to --listen is given parts of the
-response, and its verdicts narrow the suspects down to the smallest sets that it
-still rejects: each bad resource, and those that are only bad together.
+		Long: `Finds the resources for which a client rejects a response: a NACK may name
+only the first of them. A live client that connects to --listen is given parts
+of the response, and its verdicts narrow the suspects down to the smallest sets
+that it still rejects: each bad resource, and those that are bad only together.
 
-SEQ is the NACK or the response that it rejects, as watch prints them; the last
-NACK without one. The client first gets what the recorded one had accepted by
-then, of every type, and gets that again after each trial. Suspected is what the
-response changes of it. Resources that the client names, or that violate a
-constraint of their type, are tried first; nothing is concluded without a trial.
-For each culprit that takes about as many trials as the suspects can be halved.
+SEQ is the number of the NACK or of the response that it rejects, as watch
+prints it; without SEQ it is the last NACK. The client first gets what the
+recorded one had accepted by then, of every type, and gets that again after each
+trial. The suspects are what the response changes in that. Resources that the
+client names, or that violate a constraint of their type, are tried first;
+nothing is concluded without a trial. Each culprit takes about as many trials
+as there are halvings from all suspects down to one.
 
 The client is the recorded one by its node id, or any if the recording has but
 one, or the one that --node names. It may go away and come back. Masked private

@@ -14,8 +14,8 @@ func newImport(a *cli) *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "import FILE|DIR -w OUT",
 		Short: "Make a recording of what other programs wrote, or of a folder",
-		Long: `Makes a recording of a file of another program. What it is, its beginning
-tells. Secrets are masked.
+		Long: `Makes a recording of a file of another program. The beginning of the file tells
+which kind it is. Secrets are masked.
 
   capture         packets, pcap or pcapng, as tcpdump and Wireshark write them
   binary log      what a gRPC program has written of its own calls, as gRPC for
@@ -52,11 +52,12 @@ decrypted can:
 FILE is - for standard input.
 
 DIR is a folder that xdsproxy export -o dir has written and that may have been
-edited since. What was not edited keeps its bytes. What was is encoded from its
-text: a value in a file of resources/, a field of an entry in session.yaml. In
-session.yaml entries can also be deleted, put in another order, copied, or added
-without a seq, and a resource can be another file: "@file" says which. Keys such
-as "@unknown" and "@value" hold in base64 what could not be decoded.
+edited since. What was not edited keeps its bytes. What was edited is encoded
+from its text: a value in a file of resources/, a field of an entry in
+session.yaml. In session.yaml entries can also be deleted, put in another order,
+copied, or added without a seq, and a resource can be another file: "@file" says
+which. Keys such as "@unknown" and "@value" hold in base64 what could not be
+decoded.
 
 Every entry that differs has a remark in the recording, at its end. If anything
 cannot be encoded, all of it is listed with file and line, and nothing is

@@ -47,8 +47,8 @@ something was missing to which others referred. With N, the number of a push, it
 prints that one in full: by type and by client, what was removed and what came
 in its place, and which bytes changed nothing.
 
-A client is behind that has not answered; or that wants what others were sent,
-has what they had before, and was not sent it.
+A client is behind if it has not answered. It is also behind if it wants what
+others were sent, was not sent that, and still has what they had before.
 
 --filter is for those pushes of which an entry is wanted: a response, or an
 answer to one. --follow goes on with what is still being written, and prints a
@@ -81,7 +81,7 @@ xdsproxy pushes @last -o json | jq '.pushes[] | select(.gap_ms > 1000)'`,
 	})
 	filterFlag(cmd, &f.filter)
 	flags := cmd.Flags()
-	flags.Var(settings.NewText(&f.client, "CLIENT"), "client", "those that clients have to do with of whose node id this is a part")
+	flags.Var(settings.NewText(&f.client, "CLIENT"), "client", "those that concern a client whose node id contains this text")
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	flags.Var(settings.NewText(&f.typ, "TYPE"), "type", "those with something of that type, such as cds")
 	flags.Var((*settings.Duration)(&f.within), "within", "how far apart responses of one push are at most that have no version in common")

@@ -64,9 +64,11 @@ recorded through TLS is replayed like the rest, with TLS or without. Listeners
 whose addresses cannot be had are moved where the client is on this machine.
 --compare-config-dump says what Envoy then holds that it did not accept.
 
---follow plays a recording while it grows: to the next client every push, as it
-comes; to another control plane what live clients ask, and its answers are
-compared with theirs. --noise ADDR tells what differs between equals.
+--follow plays a recording while it grows. The next client gets every push, as
+it comes. Another control plane is asked what live clients ask, and its answers
+are compared with those that the clients get. --noise ADDR names a second
+instance of the present version: what differs between it and the live server is
+noise.
 
 Ends when everything was played, or after --idle without a message; the first
 client may take six times as long to come. The exit code is 0 if all was as

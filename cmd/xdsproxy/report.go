@@ -37,7 +37,7 @@ xdsproxy report @last
 xdsproxy report gw.xdsp nack-received -w nack.zip
 xdsproxy report gw.xdsp 4107 -w 4107.zip --yes
 
-# To somebody who is not to know what is called how
+# For somebody who must not learn the names in it
 xdsproxy report gw.xdsp --pseudonyms -w bug.zip
 
 # Of a running proxy

@@ -24,9 +24,10 @@ each client its node, and for each resource that it asked for or was sent its
 state, version and content, and why it was rejected. xdsproxy run --serve-csds
 does the same beside the proxy.
 
-What is still being written is followed, and the clients that are connected are
-told of. Of what has ended, those are told of that were seen, as they stood
-last. What the recording does not have is left out.
+A recording that is still being written is followed, and the answer has the
+clients that are connected. For a recording that has ended, the answer has all
+clients that were seen, as they stood last. What the recording does not have is
+left out.
 
 gRPC's health service and reflection are there, too. An older grpcdebug reads
 the answer only if it has one client: --client chooses that.

@@ -71,8 +71,8 @@ where the recording is longer than a day.
 watch goes straight to the numbers and times that a filter names, and ends when
 nothing more can match; with client: and short types, it leaves out the parts
 of the recording that have nothing to do with them. The few lines before, and
-what opened each stream, are read to tell what an entry means. What can only be
-told from everything said before is: with ack:, rule:, sev:, and with the kinds
+what opened each stream, are read to tell what an entry means. Some terms
+need everything that was said before: with ack:, rule:, sev:, and with the kinds
 ack, sub, unsub and req, the recording is read from its beginning. marked: means
 the marks that there are when the reading begins, so it needs a file.
 `)

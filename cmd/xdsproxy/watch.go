@@ -51,7 +51,7 @@ Of a directory, or a URL that ends in /, it prints the entries of all recordings
 below it in the order of time, each with its proxy, and does not follow them.
 
 --filter says which entries are wanted; xdsproxy help filters explains how.
-Numbers and times are gone to straight, however large the recording.`,
+watch goes straight to numbers and times, however large the recording is.`,
 		Example: `# What the proxy sees right now
 xdsproxy watch
 

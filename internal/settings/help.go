@@ -36,10 +36,11 @@ values as flags take them, and lists for flags that may be repeated.
 	b.WriteString("  " + strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(fileExample), "\n", "\n  "), "\n  \n", "\n\n"))
 	b.WriteString(`
 
-Listeners that differ stand under listeners, each with its own listen. Its other
-keys may be its own, too; what it has not, it has from the top level. An own
-list, such as of headers, takes the place of that at the top level. Without
-listeners, listen and upstream at the top level are lists that pair up by order.
+Listeners that differ stand under listeners, each with its own listen. Each may
+set its other keys, too; a key that it does not set has the value of the top
+level. If it sets a list, such as that of headers, this list takes the place of
+the one at the top level. Without listeners, listen and upstream at the top
+level are lists that pair up by order.
 
 A flag or a variable of the environment counts for every listener, and more than
 the file. One that says where to listen or what is upstream stands in for all
