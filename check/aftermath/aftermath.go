@@ -1,6 +1,6 @@
 // Package aftermath looks at what comes after: after a rejection, after a
 // reconnect, after another server took over. It asks the account of the engine,
-// keeps of what is over a few hashes, and what it has forgotten it does not tell.
+// keeps only a few hashes of what is over, and says nothing of what it has forgotten.
 package aftermath
 
 import (

@@ -1,7 +1,7 @@
 // Package effective holds what clients say that they use against what they accepted.
-// It asks the account of package effect, proves what that is sure of, and only with
-// an entry in which the client says so: a client that has said nothing since may be
-// done by now.
+// It asks the account of package effect, and proves only what that account is sure of.
+// Each proof needs an entry in which the client says so: a client that has said nothing
+// since may have finished by now.
 package effective
 
 import (

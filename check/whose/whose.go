@@ -1,6 +1,6 @@
-// Package whose says of which objects of a control plane the resources were made
-// that a finding names. What was sent is asked of the account; of a resource that
-// is no longer there its name may tell.
+// Package whose says from which objects of a control plane the resources that a finding
+// names were made. It asks the account about what was sent. If a resource is no longer
+// there, its name may tell.
 package whose
 
 import (

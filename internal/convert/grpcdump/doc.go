@@ -6,8 +6,8 @@
 //	 "error":{"code":"Unavailable","message":…}, "metadata":{name:[…]},
 //	 "metadata_response_headers":…, "metadata_response_trailers":…}
 //
-// A dump has the messages of each call with their times, and its headers without. It
-// has no connections, no resets, and no call that was still open. Calls of one
+// A dump has the messages of each call with their times, and its headers without times.
+// It has no connections, no resets, and no call that was still open. Calls of one
 // authority count as one connection here. A call begins with its first message and
 // ends with its last, as far as a dump tells.
 //

@@ -1,6 +1,6 @@
-// Package ranges reads an object by ranges: few requests, none of them for more
-// than is likely to be wanted, and of what came no more in memory than a bound. It
-// does not know what the bytes are.
+// Package ranges reads an object by ranges, with few requests: none asks for more than
+// is likely to be wanted, and what is kept in memory of the answers is bounded. The
+// package does not know what the bytes are.
 package ranges
 
 import (
