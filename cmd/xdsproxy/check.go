@@ -221,7 +221,7 @@ func (a *cli) judgeEach(ctx context.Context, src *input.Source, step input.Stepp
 		select {
 		case <-over:
 		case <-time.After(stopGrace):
-			a.warn("stopped while the entry after %d was judged, which takes long; nothing is printed of what was found", judged.Load())
+			a.warn("stopped while the entry after %d was judged, which takes long; the findings are not printed", judged.Load())
 			os.Exit(console.ExitInterrupted)
 		}
 	})

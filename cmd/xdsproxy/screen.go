@@ -77,7 +77,7 @@ func (a *cli) crashed(err error) error {
 	if unkept != nil {
 		return failed("%w; where it failed cannot be kept: %w", crash, unkept)
 	}
-	return failed("%w; where it failed, and nothing of what passed, is in %s", crash, path).Hint("please report it")
+	return failed("%w; the place of the failure, and nothing of the traffic, is in %s", crash, path).Hint("please report it")
 }
 
 // keepCrash writes a new file in the state directory.

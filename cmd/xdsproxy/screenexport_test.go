@@ -95,7 +95,7 @@ func TestCrashIsKept(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", state)
 	a := &cli{stderr: failing{t}, config: settings.New()}
 	err := a.crashed(&tui.Crash{Cause: "index out of range", Stack: []byte("the stack")})
-	if err == nil || !strings.Contains(err.Error(), "the screen failed: index out of range; where it failed") {
+	if err == nil || !strings.Contains(err.Error(), "the screen failed: index out of range; the place of the failure") {
 		t.Fatalf("%v", err)
 	}
 	files, _ := filepath.Glob(filepath.Join(state, "xdsproxy", "crash-*.txt"))

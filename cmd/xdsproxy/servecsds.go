@@ -68,7 +68,7 @@ func (a *cli) serveCSDS(ctx context.Context, name, listen, client string) error 
 		defer remove()
 		name = path
 	} else if input.IsNamedPipe(name) {
-		return misused("a session is read again when somebody asks: write the recording of %s to a file first", name)
+		return misused("serve-csds reads the session again when somebody asks, and a named pipe can be read only once: write the recording of %s to a file first", name)
 	}
 	src, err := a.opener().Open(name)
 	if err != nil {

@@ -41,7 +41,7 @@ func (o *Opener) Spool(most int64) (path string, remove func(), err error) {
 	case err != nil:
 		err = console.Failed("cannot keep standard input: %w", err)
 	case n > most:
-		err = console.Failed("standard input is longer than %s, and more is not kept for the screen", render.Size(most)).
+		err = console.Failed("standard input is longer than %s, and the screen keeps no more than that", render.Size(most)).
 			Hint("write it to a file, and open that")
 	default:
 		return f.Name(), remove, nil

@@ -118,7 +118,7 @@ func checkFiled(name string) error {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return errors.New("it has characters that cannot be printed")
 	case long > most:
-		return fmt.Errorf("it has %d bytes where it is filed, and %d is the most: all but letters, digits and -_. count three for each byte", long, most)
+		return fmt.Errorf("it takes %d bytes in a key, and at most %d are allowed: each byte that is not a letter, a digit or one of -_. counts as three", long, most)
 	}
 	return nil
 }

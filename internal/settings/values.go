@@ -66,7 +66,7 @@ func (v *Duration) Set(s string) error {
 		return errors.New("not a duration such as 500ms, 5s or 2m")
 	}
 	if d < 0 {
-		return errors.New("less than nothing")
+		return errors.New("less than zero")
 	}
 	*v = Duration(d)
 	return nil
