@@ -216,3 +216,18 @@ func (r *random) damage(t *testing.T, rng *rand.Rand) (noticed bool) {
 	}
 	return noticed
 }
+
+// The headers of an index are kept as long as they are of no more than maxHeads.
+func TestHeadersThatAreKept(t *testing.T) {
+	f := &counted{b: newRandom(t, rand.New(rand.NewPCG(1, 2))).b}
+	all := survey{keep: true}
+	if err := all.run(f); err != nil || all.kept == 0 || len(all.heads) != len(all.places) {
+		t.Fatalf("%d headers of %d places, %d bytes, %v", len(all.heads), len(all.places), all.kept, err)
+	}
+	for more, kept := range map[int]bool{0: true, 1: false} {
+		s := survey{keep: true, kept: maxHeads - all.kept + more}
+		if err := s.run(f); err != nil || (s.heads != nil) != kept || len(s.places) != len(all.places) {
+			t.Errorf("%d bytes more than the bound: %d headers of %d places, %v", more, len(s.heads), len(s.places), err)
+		}
+	}
+}

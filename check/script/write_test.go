@@ -1,8 +1,10 @@
 package script
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -168,4 +170,16 @@ func comparable(s *Script) (out []plain) {
 		out = append(out, p)
 	}
 	return out
+}
+
+// Of streams that have ended the latest are remembered, and no more.
+func TestEndedStreams(t *testing.T) {
+	w := &writer{out: bufio.NewWriter(io.Discard), streams: map[session.StreamID]*written{}}
+	for id := range session.StreamID(maxEnded + 1) {
+		w.streams[id] = &written{id: id}
+		w.end(&session.Entry{Kind: session.KindTrailer, Stream: id})
+		if _, first := w.streams[0]; first != (id < maxEnded) || len(w.streams) != min(int(id)+1, maxEnded) {
+			t.Fatalf("%d are remembered of %d, the first: %v", len(w.streams), id+1, first)
+		}
+	}
 }

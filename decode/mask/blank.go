@@ -23,23 +23,20 @@ func Blank(text string) (string, int) {
 	var out strings.Builder
 	n := 0
 	for {
-		i := strings.Index(text, maskHead)
-		if i < 0 {
-			break
+		before, rest, found := strings.Cut(text, maskHead)
+		out.WriteString(before)
+		if !found {
+			return out.String(), n
 		}
-		out.WriteString(text[:i])
-		end := strings.IndexByte(text[i:], ']')
-		if end < 0 || !isMaskText(text[i+len(maskHead):i+end]) {
+		if body, after, closed := strings.Cut(rest, "]"); closed && isMaskText(body) {
+			out.WriteString(Blanked)
+			n++
+			text = after
+		} else {
 			out.WriteString(maskHead)
-			text = text[i+len(maskHead):]
-			continue
+			text = rest
 		}
-		out.WriteString(Blanked)
-		n++
-		text = text[i+end+1:]
 	}
-	out.WriteString(text)
-	return out.String(), n
 }
 
 // isMaskText says whether a mask could hold s: base64, then dots.

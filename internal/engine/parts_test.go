@@ -391,3 +391,25 @@ func TestNodesThatAreKept(t *testing.T) {
 		}
 	}
 }
+
+// Names that were given up are remembered up to a bound, and then all are forgotten but
+// the newest.
+func TestNamesGivenUp(t *testing.T) {
+	names := make([]string, MaxDropped-1)
+	for i := range names {
+		names[i] = fmt.Sprint(i)
+	}
+	k, s := &Engine{}, &Subscription{Wild: ExplicitWild}
+	for _, step := range []struct {
+		removed []string
+		left    int
+	}{{names, MaxDropped - 1}, {[]string{"last"}, MaxDropped}, {[]string{"newest"}, 1}} {
+		k.drop(s, &Request{Removed: step.removed})
+		if len(s.Dropped) != step.left {
+			t.Fatalf("after %d more were given up, %d are remembered, not %d", len(step.removed), len(s.Dropped), step.left)
+		}
+	}
+	if _, is := s.Dropped["newest"]; !is {
+		t.Error("the newest is not remembered")
+	}
+}

@@ -262,3 +262,16 @@ func TestSelectHints(t *testing.T) {
 		t.Error("what is no JSON has a place")
 	}
 }
+
+// What is too large for any page begins on this one if there is room for more than the
+// least piece.
+func TestWorth(t *testing.T) {
+	doc := compact(t, strings.Repeat("x", smallRoom))
+	l := &level{}
+	for left, worth := range map[int]bool{leastPiece: false, leastPiece + 1: true} {
+		w := pageWriter{part: &part{}, doc: doc, room: smallRoom, used: smallRoom - naming(l) - left}
+		if w.worth(0, l) != worth {
+			t.Errorf("with room for %d it is worth it: %v", left, !worth)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"net"
@@ -408,5 +409,16 @@ func TestFileFields(t *testing.T) {
 		if f.Name != fields[i].Name || f.Value != fields[i].Value && !strings.HasPrefix(f.Value, "/") {
 			t.Errorf("%v became %v", fields[i], f)
 		}
+	}
+}
+
+// Names of the API consist of words: a capital behind a small letter begins one, and
+// whatever is no letter stands between two.
+func TestSplit(t *testing.T) {
+	v := vocabulary{api: map[string]bool{}}
+	v.split("ZorgBlip.quux_9frob.HTTPGrid")
+	want := map[string]bool{"zorg": true, "blip": true, "quux": true, "frob": true, "httpgrid": true}
+	if !maps.Equal(v.api, want) {
+		t.Errorf("%v, not %v", v.api, want)
 	}
 }
