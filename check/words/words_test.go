@@ -57,6 +57,7 @@ func TestMentions(t *testing.T) {
 		"c1-a and c1":                    true,
 		"":                               false,
 		"éc1":                            false,
+		"Àc1":                            false, // its last byte is 0x80
 		strings.Repeat("c12 ", 7) + "c1": true,
 		strings.Repeat("c12 ", 8) + "c1": false, // it gives up
 	} {

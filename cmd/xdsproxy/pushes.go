@@ -184,9 +184,11 @@ func (s *pushSearch) wants(h *pushes.Head) bool {
 // print prints the pushes that are over, or all that are left.
 func (s *pushSearch) print(a *cli, all bool) error {
 	heads := s.grouper.Heads(s.checker.Engine)
-	from := s.printed - s.grouper.Forgotten()
-	for i := max(0, from); i < len(heads); i++ {
+	for i := range heads {
 		h := &heads[i]
+		if h.N <= s.printed {
+			continue
+		}
 		later := slices.ContainsFunc(heads[i+1:], func(o pushes.Head) bool { return o.Server == h.Server })
 		if !all && (s.checker.Now.Sub(h.Sent) <= s.flags.within || !later && (h.Pending > 0 || h.Open > 0)) {
 			break
