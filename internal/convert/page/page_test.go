@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/convert"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -429,6 +432,24 @@ func TestPolicy(t *testing.T) {
 	for _, bad := range []string{"src=", "style=", " onclick=", "<link", "<iframe", "http"} {
 		if strings.Contains(pageBody, bad) {
 			t.Errorf("the body has %q", bad)
+		}
+	}
+}
+
+// The changes of a comparison are there as long as they are of no more than maxChanges.
+func TestPageHasChangesUpToABound(t *testing.T) {
+	one := func(text string) *document.Tree {
+		return &document.Tree{Members: []document.Member{{Name: "a", Value: document.Tree{Kind: document.String, Text: text}}}}
+	}
+	around := len(`a`+`"x"`+`""`) + overhead // the path, and both texts as JSON
+	for more, is := range map[int]bool{0: true, 1: false} {
+		b := builder{bounds: usual(), pool: newPool()}
+		got := b.compare(&convert.Compared{
+			Before: &engine.Version{},
+			Diff:   diff.Compare(one("x"), one(strings.Repeat("y", maxChanges-around+more)), diff.Options{}),
+		})
+		if len(got.Changes) == 1 != is {
+			t.Errorf("%d bytes more than the bound: %d changes", more, len(got.Changes))
 		}
 	}
 }
