@@ -186,3 +186,16 @@ func TestPresent(t *testing.T) {
 		})
 	}
 }
+
+// So many resources are unlike at one time, and no more.
+func TestUnlikesAreBounded(t *testing.T) {
+	for before, entered := range map[int]bool{maxUnlike - 1: true, maxUnlike: false} {
+		events := 0
+		s := &shadow{report: newReport(func(Event) { events++ }), unlikes: before}
+		like := &likeness{unlike: map[string]*unlike{}}
+		s.differ(nil, like, "web", nil, side{}, side{There: true}, time.Time{})
+		if (like.unlike["web"] != nil) != entered || s.unlikes != maxUnlike || (events == 0) != entered {
+			t.Errorf("after %d, %d are unlike, with it: %v; %d events", before, s.unlikes, like.unlike["web"] != nil, events)
+		}
+	}
+}
