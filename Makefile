@@ -106,11 +106,11 @@ fuzz: ## try FUZZTIME (20000x) inputs on each fuzz target
 		done; \
 	done
 
-# A mutant that lives is a line that no test of its package holds. The cache is its
-# own, as each mutant leaves a build in it. TIMED OUT counts as not killed.
+# A mutant that is alive is a place that no test of its package holds. The cache is its
+# own, as each mutant leaves a build in it. One that timed out is not killed.
 mutants: ## break the code of PKG, or with SEED=1 of 28 packages by chance: do its own tests notice?
 	@test -n "$(PKG)$(SEED)" || { echo 'name a package: make mutants PKG=internal/nearest, or draw from all: make mutants SEED=1' >&2; exit 2; }
-	GOCACHE=$(CURDIR)/.tools/mutants $(GO) run -C internal/tools ./mutants $(if $(PKG),-deadline 2m -pkg $(PKG),-seed $(SEED)) $(CURDIR)
+	GOCACHE=$(CURDIR)/.tools/mutants $(GO) run -C internal/tools ./mutants $(if $(PKG),-pkg $(PKG),-seed $(SEED)) $(CURDIR)
 
 bench: ## measure against other relays; BENCH="-rounds 1" for a quick look
 	$(GO) run ./internal/bench/run $(BENCH)

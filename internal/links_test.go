@@ -16,6 +16,7 @@ var (
 	fence   = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 	code    = regexp.MustCompile("`[^`\n]*`")
 	shown   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+	source  = regexp.MustCompile("`([a-z][\\w.-]*(?:/[\\w.-]+)+\\.(?:go|sh|py|proto))`")
 )
 
 // anchors are what headings of a page are called in links, as GitHub makes it.
@@ -61,6 +62,11 @@ func TestLinks(t *testing.T) {
 		text, ok := read(page)
 		if !ok {
 			continue // deleted, and not committed yet
+		}
+		for _, m := range source.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil && !strings.HasPrefix(name, "docs/adr/") { // what was, stays there
+				t.Errorf("%s: there is no %s", name, m[1])
+			}
 		}
 		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fence.ReplaceAllString(text, ""), ""), -1) {
 			target := m[1]

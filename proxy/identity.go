@@ -14,7 +14,7 @@ import (
 // decides how many names it has and how long they are.
 const (
 	maxIdentities = 16
-	maxIdentity   = 253 // bytes, and "…" where there were more
+	maxIdentity   = 256 // bytes, and "…" where there were more
 )
 
 // describe says what a handshake agreed on, as far as it came.

@@ -15,8 +15,8 @@ func TestBounded(t *testing.T) {
 		"a\xffb":                      "a\uFFFDb",
 		x:                             x,
 		x + "y":                       x + "…",
-		strings.Repeat("é", 200):      strings.Repeat("é", 126) + "…",
-		"x" + strings.Repeat("€", 99): "x" + strings.Repeat("€", 84) + "…",
+		strings.Repeat("é", 200):      strings.Repeat("é", 128) + "…",
+		"x" + strings.Repeat("€", 99): "x" + strings.Repeat("€", 85) + "…",
 	} {
 		got := bounded(text)
 		if got != want || len(got) > maxIdentity+len("…") || !utf8.ValidString(got) {

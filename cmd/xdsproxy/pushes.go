@@ -157,8 +157,8 @@ type pushSearch struct {
 	flags   *pushFlags
 	jsonl   bool
 	wanted  map[int]bool // by their entries
-	printed int
-	titled  bool // the titles stand above
+	printed int          // the number of the last push that was printed
+	titled  bool         // the titles stand above
 }
 
 // heads are those that are wanted.

@@ -173,6 +173,11 @@ func TestHugeNames(t *testing.T) {
 	if len(list) != 8 || more {
 		t.Errorf("%d sources, more %v", len(list), more)
 	}
+	if !slices.ContainsFunc(list, func(s origin.Source) bool {
+		return strings.Contains(s.Name, "\x1b") && strings.HasSuffix(s.Name, "…")
+	}) {
+		t.Errorf("no name says that it was cut: %.300q", list)
+	}
 	sound(t, list)
 }
 

@@ -91,7 +91,7 @@ const maxText = 256
 
 // text makes bytes of a peer text.
 func text(b []byte) string {
-	return clip.Text(strings.ToValidUTF8(string(b[:min(len(b), maxText+1)]), "\uFFFD"), maxText)
+	return clip.Text(strings.ToValidUTF8(clip.Text(b, maxText), "\uFFFD"), maxText)
 }
 
 // Words are the first few of many sources in a sentence.

@@ -40,7 +40,7 @@ func TestPipeTellsClosedFromBroken(t *testing.T) {
 }
 
 // While a screen is drawn, what is written becomes lines on it, and blank ones none.
-func TestCurtain(t *testing.T) {
+func TestStderr(t *testing.T) {
 	var out strings.Builder
 	var drawn []string
 	c := &Stderr{W: &out}

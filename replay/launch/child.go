@@ -210,7 +210,7 @@ func (c *Child) LastWords() []string {
 		if line = strings.TrimRight(line, "\r\n\t "); line == "" {
 			continue
 		}
-		out = append(out, clip.Text(line, longest))
+		out = append(out, strings.ToValidUTF8(clip.Text(line, longest), "\uFFFD"))
 	}
 	return out[max(0, len(out)-most):]
 }

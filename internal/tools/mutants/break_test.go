@@ -56,8 +56,6 @@ func TestFates(t *testing.T) {
 		"alive":     "",
 		"timed out": "for Less(2, 1) || !Less(1, 2) || Less(1, 1) {}",
 		"no tests":  "none",
-
-		"fails anyway": "t.Fatal()",
 	} {
 		dir := t.TempDir()
 		files := map[string]string{"go.mod": "module m\n\ngo 1.26\n", "m.go": "package m\n\nfunc Less(a, b int) bool { return a < b }\n"}
@@ -73,7 +71,7 @@ func TestFates(t *testing.T) {
 		if err != nil || len(packages) != 1 {
 			t.Fatalf("%v, %v", packages, err)
 		}
-		runs := tests{dir: dir, scratch: t.TempDir(), deadline: 10 * time.Minute}
+		runs := tests{dir: dir, scratch: t.TempDir(), of: packages[0].path, deadline: 10 * time.Minute}
 		if fate == "timed out" {
 			runs.deadline = time.Second
 		}
@@ -84,27 +82,47 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// Every place of one package is tried, and places of another are not.
-func TestPackage(t *testing.T) {
+// moduleOf writes files, and gives the packages of one directory of them.
+func moduleOf(t *testing.T, which string, files map[string]string) (*tests, []pkg) {
+	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod":        "module m\n\ngo 1.26\n",
-		"a/a.go":        "package a\n\nfunc Less(a, b int) bool { return a < b && a != 7 }\n",
-		"a/a_test.go":   "package a\n\nimport \"testing\"\n\nfunc TestLess(t *testing.T) {\n\tif !Less(1, 2) || Less(2, 1) {\n\t\tt.Fatal()\n\t}\n}\n",
-		"a/deep/far.go": "package deep\n\nfunc Add(a, b int) int { return a + b }\n",
-	} {
+	files["go.mod"] = "module m\n\ngo 1.26\n"
+	for name, text := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	packages, err := list(dir, "a")
+	packages, err := list(dir, which)
 	if err != nil || len(packages) != 1 {
 		t.Fatalf("%v, %v", packages, err)
 	}
-	runs := tests{dir: dir, scratch: t.TempDir(), deadline: time.Minute}
+	return &tests{dir: dir, scratch: t.TempDir()}, packages
+}
+
+// Every place of one package is tried, and places of another are not.
+func TestPackage(t *testing.T) {
+	runs, packages := moduleOf(t, "a", map[string]string{
+		"a/a.go":        "package a\n\nfunc Less(a, b int) bool { return a < b && a != 7 }\n",
+		"a/a_test.go":   "package a\n\nimport \"testing\"\n\nfunc TestLess(t *testing.T) {\n\tif !Less(1, 2) || Less(2, 1) {\n\t\tt.Fatal()\n\t}\n}\n",
+		"a/deep/far.go": "package deep\n\nfunc Add(a, b int) int { return a + b }\n",
+	})
 	// A boundary that is moved lives, the comparison turned round and the negation do not.
 	if err := runs.all(packages[0]); err != nil || runs.tried != 3 || runs.killed != 2 {
 		t.Errorf("%d of %d killed, %v", runs.killed, runs.tried, err)
+	}
+}
+
+// A mutant with which the tests do not compile is none. Tests that fail without a mutant
+// say nothing of one.
+func TestNothingIsTried(t *testing.T) {
+	for test, wrong := range map[string]bool{"var _ [5 - Size]int": false, "func TestSize(t *testing.T) { t.Fatal(`red`) }": true} {
+		runs, packages := moduleOf(t, ".", map[string]string{
+			"m.go":      "package m\n\nconst Size = 8 - 4\n",
+			"m_test.go": "package m\n\nimport \"testing\"\n\nvar _ testing.TB\n\n" + test + "\n",
+		})
+		if err := runs.all(packages[0]); (err != nil) != wrong || wrong && !strings.Contains(err.Error(), "red") || runs.tried != 0 {
+			t.Errorf("%s: %d tried, %v", test, runs.tried, err)
+		}
 	}
 }
