@@ -16,26 +16,20 @@ func deltaWithoutVersion(x *event) {
 		return
 	}
 	p := proof{severity: Info, cause: "-"}
-	without := 0
-	note := func(name string) {
-		if without++; len(p.names) < maxFindingNames {
-			p.names = append(p.names, name)
-		}
-	}
 	for _, i := range n.Timed {
 		if r := &n.Message.Resources[i]; r.Version == "" && !r.Empty {
 			p.severity = Warning
-			note(decode.NormalName(r.Name))
+			p.names = append(p.names, decode.NormalName(r.Name))
 		}
 	}
 	if p.severity == Info {
 		for it := range n.AddedOrChanged() {
 			if it.Version == "" {
-				note(it.Name)
+				p.names = append(p.names, it.Name)
 			}
 		}
 	}
-	if without == 0 || c.told > p.severity {
+	if len(p.names) == 0 || c.told > p.severity {
 		return
 	}
 	c.told = p.severity + 1
@@ -43,7 +37,7 @@ func deltaWithoutVersion(x *event) {
 	if p.severity == Warning {
 		ttl = "with a TTL and "
 	}
-	x.provef(p, "%s %swithout a version, such as %q", words.Counted(without, "resource", "resources"), ttl, words.Clip(p.names[0]))
+	x.provef(p, "%s %swithout a version, such as %q", words.Counted(len(p.names), "resource", "resources"), ttl, words.Clip(p.names[0]))
 }
 
 func resourceNameMissing(x *event) {

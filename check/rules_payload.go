@@ -42,7 +42,7 @@ func resourceUndecodable(x *event) {
 		if bad++; bad == 1 {
 			first = fmt.Sprintf("%s does not parse as %s: %s", orNameless(name), x.sub.Type, words.Clip(why))
 		}
-		if name != "" && len(names) < maxFindingNames {
+		if name != "" {
 			names = append(names, name)
 		}
 	})

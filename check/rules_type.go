@@ -125,9 +125,7 @@ func resourceTypeMismatch(x *event) {
 				p.message = fmt.Sprintf("resource %d of %d does not say its type", i+1, n.Count)
 			}
 		}
-		if p.names = append(p.names, decode.NormalName(r.Name)); len(p.names) >= maxFindingNames {
-			break
-		}
+		p.names = append(p.names, decode.NormalName(r.Name))
 	}
 	if p.message != "" {
 		x.prove(p)

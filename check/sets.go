@@ -26,10 +26,8 @@ func without[T any](list []T, gone func(T) bool) []T {
 
 // keepLast appends to a list that keeps no more than its last few.
 func keepLast[T any](list []T, v T, most int) []T {
-	if list = append(list, v); len(list) > most {
-		list = slices.Delete(list, 0, len(list)-most)
-	}
-	return list
+	list = append(list, v)
+	return slices.Delete(list, 0, max(len(list)-most, 0))
 }
 
 // nameMemory is a bounded set of names. Once it is full it knows nothing any
