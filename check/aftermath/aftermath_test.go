@@ -33,7 +33,7 @@ func TestReplacementsAreBounded(t *testing.T) {
 			if got := m.seqs(&a); !slices.Equal(got, []session.Seq{9, 7}) {
 				t.Errorf("where there is just room for all, a client's are %v", got)
 			}
-		case mostReplaced - 2:
+		case mostReplaced - 3, mostReplaced - 2:
 			if got := m.seqs(&a); !slices.Equal(got, []session.Seq{9}) {
 				t.Errorf("where one was overwritten, a client's are %v", got)
 			}
@@ -86,5 +86,21 @@ func TestKeys(t *testing.T) {
 	same := m.key("a", "bc")
 	if same == m.key("ab", "c") || same != m.key("a", "bc") {
 		t.Error("keys do not tell words apart")
+	}
+}
+
+// What somebody holds is asked for anew once a fourth of what there is room for was
+// asked for by others.
+func TestHeldIsAskedForAnew(t *testing.T) {
+	var m memories[history]
+	const most = 64
+	var h held[history]
+	ask := func() uint64 { m.of(&h, most, func() uint64 { return 1 }); return m.asked }
+	before := ask()
+	if m.asked += most/4 - 1; ask() != before+most/4-1 {
+		t.Error("it was asked for too early")
+	}
+	if m.asked++; ask() != before+most/4+1 {
+		t.Error("it was not asked for")
 	}
 }
