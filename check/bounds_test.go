@@ -227,7 +227,8 @@ func TestComparesHaveABound(t *testing.T) {
 	}
 }
 
-// A finding about very many resources has so many names.
+// A finding about very many resources has so many names; how many more there are,
+// its message says.
 func TestNamesOfFindingsHaveABound(t *testing.T) {
 	list := func(format string) string {
 		var out []string
@@ -250,6 +251,9 @@ func TestNamesOfFindingsHaveABound(t *testing.T) {
 			t.Fatalf("no finding of %s", id)
 		}
 		size(t, "names of "+id, len(all[at].Names), maxFindingNames)
+		if _, more, is := strings.Cut(all[at].Message, `"x2" and `); is && !strings.HasPrefix(more, fmt.Sprint(maxFindingNames+1-3, " more")) {
+			t.Errorf("%s: %s", id, all[at].Message)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -85,8 +84,11 @@ func (x *event) loadReport(l *loads, m *decode.LoadStats) {
 // loadNames are the clusters that are reported on and not known.
 func loadNames(reports []decode.ClusterLoad, known func(string) bool) []string {
 	var out []string
+	var seen map[string]struct{}
 	for i := range reports {
-		if n := reports[i].Name; (known == nil || !known(n)) && len(out) < maxFindingNames && !slices.Contains(out, n) {
+		n := reports[i].Name
+		if _, twice := seen[n]; !twice && (known == nil || !known(n)) {
+			put(&seen, n, struct{}{})
 			out = append(out, n)
 		}
 	}

@@ -81,9 +81,6 @@ func wildcardUnsubscribeIgnored(x *event) {
 	}
 	var extra []string
 	for _, it := range n.Resolved {
-		if len(extra) >= maxFindingNames {
-			break
-		}
 		if !s.WantedLately(it.Name, x.now, grace) && !s.Names.Covers(it.Name) {
 			extra = append(extra, it.Name)
 		}
