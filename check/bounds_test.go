@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/check/timer"
 	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
@@ -484,5 +485,23 @@ func TestComparedChangesHaveABound(t *testing.T) {
 				t.Errorf("x%d: %v\n%s", c.has, found, text)
 			}
 		}
+	}
+}
+
+// A reason is read up to a length, and so are names in it.
+func TestReasonsHaveABound(t *testing.T) {
+	items := plain(2)
+	for before, want := range map[int]int{words.MaxReason - len("x1"): 1, words.MaxReason - len("x1") + 1: 2} {
+		size(t, fmt.Sprintf("culprits after %d bytes", before), len(culprits(items, strings.Repeat(" ", before)+"x1")), want)
+	}
+}
+
+// A resource is awaited until its TTL is over, if that is no longer than sensible.
+func TestLeasesHaveABound(t *testing.T) {
+	for ttl, want := range map[time.Duration]int{timer.MaxTTL: 1, timer.MaxTTL + 1: 0} {
+		x := moment(t, delta, 1, "CDS")
+		x.resp.Message.Resources, x.resp.Timed = []decode.Resource{{Name: "a", TTL: ttl}}, []int{0}
+		ttlExpired(x)
+		size(t, fmt.Sprintf("leases of %v", ttl), len(leasesOf(x.sub).ByName), want)
 	}
 }
