@@ -1,0 +1,82 @@
+package across
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/fleet"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// A clock is told that is ahead by more than the store's own may be behind.
+func TestClockThatIsAhead(t *testing.T) {
+	for by, want := range map[time.Duration]int{maxSkew: 0, maxSkew + time.Second: 1} {
+		var told []string
+		r := New(opener(t, &told), []*fleet.Recording{{Proxy: "gw", Modified: began}})
+		r.skewed(0, &recorder.Facts{Last: began.Add(by)})
+		if len(told) != want {
+			t.Errorf("ahead by %s: told %q", by, told)
+		}
+	}
+}
+
+func TestSentencesAreBounded(t *testing.T) {
+	var told []string
+	r := New(opener(t, &told), nil)
+	for i := range 2 * maxTold {
+		r.tell("%d", i)
+	}
+	if len(told) != maxTold {
+		t.Errorf("%d are told, want %d", len(told), maxTold)
+	}
+}
+
+func TestCausesAreBounded(t *testing.T) {
+	all, rec := causes{known: make(map[string]*cause)}, &fleet.Recording{}
+	for i := range maxCauses {
+		all.known[fmt.Sprint(i)] = nil
+	}
+	delete(all.known, "0")
+	for _, v := range []struct {
+		common string
+		more   bool
+	}{{"last", false}, {"last", false}, {"one more", true}} {
+		all.add(&check.Finding{Common: v.common}, rec, "gw")
+		if len(all.known) != maxCauses || all.more != v.more {
+			t.Errorf("%s: %d are known, and more: %v", v.common, len(all.known), all.more)
+		}
+	}
+}
+
+// Proxies and clients of one cause are counted up to a bound. That there are more clients
+// is told.
+func TestProxiesAndClientsOfACauseAreBounded(t *testing.T) {
+	all, rec := causes{known: make(map[string]*cause)}, &fleet.Recording{}
+	c := &cause{on: make(map[string]bool), proxies: make([]string, maxProxies-1), clients: make([]string, maxClients-1)}
+	all.known["x"] = c
+	for _, v := range []struct {
+		name string
+		more bool
+	}{{"last", false}, {"last", false}, {"one more", true}} {
+		all.add(&check.Finding{Common: "x", Client: v.name}, rec, v.name)
+		if len(c.proxies) != maxProxies || len(c.clients) != maxClients || c.more != v.more {
+			t.Errorf("%s: %d proxies, %d clients, and more: %v", v.name, len(c.proxies), len(c.clients), c.more)
+		}
+	}
+	if got := strings.Join(append(c.proxies[maxProxies-1:], c.clients[maxClients-1:]...), ","); got != "last,last" {
+		t.Errorf("the last ones are %s", got)
+	}
+}
+
+// The text of many recordings that waits is within a bound, as long as each has a little.
+func TestTextThatWaitsIsBounded(t *testing.T) {
+	for n, want := range map[int]int{0: aheadBytes, 1: aheadBytes, maxReady / aheadBytes * 2: aheadBytes / 2, maxReady / 512: 1 << 10} {
+		m := merger{r: &Reader{All: make([]*fleet.Recording, n)}}
+		if got := m.room(); got != want {
+			t.Errorf("%d of each of %d, want %d", got, n, want)
+		}
+	}
+}
