@@ -255,8 +255,18 @@ func TestAbsentFiles(t *testing.T) {
 // There is a bound to how many files are watched, and it is said.
 func TestManyFiles(t *testing.T) {
 	dir := t.TempDir()
-	for i := range maxFiles + 50 {
+	d, err := newDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxFiles + 1 {
 		write(t, filepath.Join(dir, fmt.Sprintf("%05d.yaml", i)), "version_info: '1'")
+		if i < maxFiles-1 {
+			continue
+		}
+		if names, more, err := d.list(); err != nil || len(names) != maxFiles || more != (i == maxFiles) {
+			t.Errorf("of %d files %d are listed, more: %v, %v", i+1, len(names), more, err)
+		}
 	}
 	l, w := start(t, dir)
 	if n := w.Stats().Files; n != maxFiles || !strings.Contains(l.texts(), "has more files than the 1000 that are watched") {
