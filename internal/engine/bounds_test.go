@@ -166,6 +166,18 @@ func TestHeadersOfAStreamAreBounded(t *testing.T) {
 	is(t, "headers of an excerpt", len(x.streams[1].headers), maxHeaders)
 }
 
+// Connections that never end take no more room in an excerpt than elsewhere.
+func TestConnectionsOfAnExcerptAreBounded(t *testing.T) {
+	x := NewExcerpt()
+	fill(x.conns, maxStreams-1, counted[session.ConnID], nil)
+	for i, known := range []bool{true, false} {
+		e := session.Entry{Seq: 1, Conn: session.ConnID(i + 1), Stream: session.StreamID(i + 1), Kind: session.KindOpen}
+		x.Step(&e, &Change{}, true)
+		is(t, fmt.Sprint("connection ", i), x.conns[e.Conn] != nil, known)
+		is(t, fmt.Sprint("stream ", i), x.streams[e.Stream] != nil, known)
+	}
+}
+
 func TestStreamsOfAnExcerptAreBounded(t *testing.T) {
 	x := NewExcerpt()
 	fill(x.streams, maxStreams-1, counted[session.StreamID], nil)

@@ -161,10 +161,10 @@ func (x *Excerpt) has(seq session.Seq) bool {
 	return is
 }
 
-// conn is that of an entry; nil if it has none.
+// conn is that of an entry; nil if it has none, or if there is no room.
 func (x *Excerpt) conn(e *session.Entry) *quotedConn {
 	cn := x.conns[e.Conn]
-	if cn == nil && e.Conn != 0 {
+	if cn == nil && e.Conn != 0 && len(x.conns) < maxStreams {
 		cn = &quotedConn{}
 		x.conns[e.Conn] = cn
 	}
