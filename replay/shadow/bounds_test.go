@@ -1,0 +1,171 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
+)
+
+// newShadow is one that is at no recording, and where it tells something.
+func newShadow(t *testing.T) (*shadow, *[]string) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	told := new([]string)
+	s := &shadow{
+		ctx: ctx, k: engine.New(engine.Options{}), streams: map[session.StreamID]*stream{}, pending: pending{}, masker: mask.New(),
+		report: newReport(func(e Event) { *told = append(*told, e.Text) }), told: map[tellKey]*Difference{},
+		targets: []*target{newTarget(Target{Name: "B", Dial: func(context.Context) (net.Conn, error) { return nil, errors.New("closed") }}, 0)},
+		heard:   make(chan heard),
+	}
+	b := s.targets[0]
+	t.Cleanup(func() { b.close(); s.legs.Wait() })
+	return s, told
+}
+
+// asks lets a client of the recording ask for all clusters on a stream.
+func (s *shadow) asks(id session.StreamID, node string) {
+	data := (&request{url: clusters, node: lenField(1, []byte(node))}).encode()
+	s.entry(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: id, Side: session.Client, Method: streamClusters})
+	s.entry(&session.Entry{Kind: session.KindMessage, Conn: 1, Stream: id, Side: session.Client, Message: &session.Message{
+		Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data)),
+	}})
+}
+
+// So many streams are followed, whose nodes have so many bytes; others are left out, which
+// is told.
+func TestStreamsThatAreFollowed(t *testing.T) {
+	const node = len("\x0a\x01n")
+	for _, c := range []struct {
+		of             string
+		nodes, streams int
+		left           bool
+	}{
+		{"bytes", maxNodes - node, 0, false}, {"bytes", maxNodes - node + 1, 0, true},
+		{"streams", 0, maxStreams - 1, false}, {"streams", 0, maxStreams, true},
+	} {
+		s, told := newShadow(t)
+		s.nodes = c.nodes
+		for i := range c.streams {
+			s.streams[session.StreamID(1000+i)] = nil
+		}
+		s.asks(1, "n")
+		if st := s.streams[1]; st.left != c.left || (st.node == nil) != c.left || (s.sum.Skipped == 1) != c.left || (len(*told) == 1) != c.left {
+			t.Errorf("%s: beside %d bytes and %d streams it is left out: %v, %q", c.of, c.nodes, c.streams, st.left, *told)
+		}
+	}
+}
+
+// So many streams wait for the first answer of a target at one time. The next one waits
+// in line.
+func TestStreamsThatAreOpening(t *testing.T) {
+	s, _ := newShadow(t)
+	s.o.Idle = time.Hour
+	s.asks(1, "n")
+	b := s.targets[0]
+	for range maxOpening - 1 {
+		b.opening = append(b.opening, &leg{state: open, begun: time.Now()})
+	}
+	for range 2 {
+		b.line = append(b.line, &leg{at: b, of: s.streams[1]})
+	}
+	s.admit(time.Now())
+	if len(b.opening) != maxOpening || len(b.line) != 1 {
+		t.Errorf("%d are asked, %d wait", len(b.opening), len(b.line))
+	}
+}
+
+// Of what a target gave so many responses wait to be answered, the latest ones.
+func TestResponsesThatWait(t *testing.T) {
+	s, _ := newShadow(t)
+	b := s.targets[0]
+	a := &asked{pending: make([]reply, maxPending-1)}
+	a.pending[0].nonce = "first"
+	l := &leg{at: b, of: &stream{id: 9}, state: open, id: 1, types: map[string]*asked{xds.TypeKey(clusters): a}}
+	b.step(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: streamClusters})
+	for _, first := range []string{"first", ""} {
+		s.hear(heard{leg: l, id: 1, data: response("1", "a")})
+		if len(a.pending) != maxPending || a.pending[0].nonce != first || a.pending[maxPending-1].nonce != "1" {
+			t.Errorf("%d wait, the first is %q", len(a.pending), a.pending[0].nonce)
+		}
+	}
+}
+
+// A content of so many bytes is kept, and no larger one.
+func TestContentsThatAreKept(t *testing.T) {
+	for more, kept := range []bool{true, false} {
+		b := newTarget(Target{}, 0)
+		b.step(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: streamClusters})
+		data := response("1", "a")
+		n := b.step(&session.Entry{Kind: session.KindMessage, Conn: 1, Stream: 1, Side: session.Server, Message: &session.Message{
+			Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data)),
+		}}).Response
+		n.Message.Resources[0].Body = make([]byte, mostBodies/8+more)
+		var s bodies
+		s.see(n)
+		if _, is := s.get(sideOf(n.Resolved[0])); is != kept {
+			t.Errorf("%d bytes beyond the bound: it is kept: %v", more, is)
+		}
+	}
+}
+
+// So many fields are noise.
+func TestFieldsThatAreNoise(t *testing.T) {
+	s, told := newShadow(t)
+	s.targets = append(s.targets, newTarget(Target{Name: "A2"}, 1))
+	for i := range maxNoise - 1 {
+		s.noise[fmt.Sprint(i)] = true
+	}
+	one := append(lenField(1, []byte("a")), lenField(28, []byte("x"))...)
+	s.learn("CDS", body{clusters, one}, body{clusters, lenField(1, []byte("b"))}, true) // a name, and a name for statistics
+	if len(s.noise) != maxNoise || len(*told) != 1 {
+		t.Errorf("%d fields are noise, told is %q", len(s.noise), *told)
+	}
+}
+
+// So many differences are listed, and the others counted, which is told once.
+func TestDifferencesThatAreListed(t *testing.T) {
+	s, told := newShadow(t)
+	for range maxTold - 1 {
+		s.list = append(s.list, &Difference{})
+	}
+	for n, want := range []string{"B does not give it", "more than 1000 differences", ""} {
+		*told = nil
+		l := &leg{at: s.targets[0], of: &stream{id: 1}}
+		s.decide(l, &likeness{key: "k", typ: "CDS"}, fmt.Sprint(n), &unlike{leg: l, a: side{There: true}}, time.Now())
+		if got := strings.Join(*told, "\n"); !strings.Contains(got, want) || (got == "") != (want == "") || s.sum.More != n || len(s.list) != maxTold {
+			t.Errorf("%d beyond the bound: %q, %d are listed and %d more", n, got, len(s.list), s.sum.More)
+		}
+	}
+}
+
+// So many verdicts wait for those of recorded clients, the latest ones; so many that
+// differ are listed, and the others counted.
+func TestVerdictsThatWait(t *testing.T) {
+	var told []string
+	p := &pushes{report: newReport(func(e Event) { told = append(told, e.Text) }), open: make([]verdictOn, mostOpen-1)}
+	p.open[0].seq = 5
+	p.given.Put(7, given{seq: 9}, 1, 1000)
+	for more, oldest := range []session.Seq{5, 0} {
+		p.answered(&guest{}, &engine.Change{Answers: 7, Waited: 1, What: engine.ACK, Message: &decode.Message{}})
+		if len(p.open) != mostOpen || p.open[0].seq != oldest || len(told) != more {
+			t.Errorf("%d wait, the oldest for %d; told is %q", len(p.open), p.open[0].seq, told)
+		}
+	}
+	p.list = make([]*Difference, maxTold-1)
+	for more := range 2 {
+		p.compare(&verdictOn{guest: &guest{}, word: engine.NACK}, engine.ACK)
+		if len(p.list) != maxTold || p.sum.More != more || len(told) != 2 {
+			t.Errorf("%d are listed and %d more; told is %q", len(p.list), p.sum.More, told)
+		}
+	}
+}
