@@ -65,6 +65,37 @@ func TestStreamsThatAreFollowed(t *testing.T) {
 	}
 }
 
+// So many clients are counted, those of a shadow and those that are served. That there
+// are more is told.
+func TestClientsThatAreCounted(t *testing.T) {
+	for n, want := range map[int]string{maxStreams - 1: "", maxStreams: "more than 16384 clients: the others are not counted"} {
+		s, told := newShadow(t)
+		s.asks(1, "n")
+		p := &pushes{report: newReport(s.to), live: true, own: engine.New(engine.Options{}), streams: map[session.StreamID]*played{1: {client: "recorded"}}}
+		for i := range n {
+			s.clients[fmt.Sprint(i)], p.clients[fmt.Sprint(i)] = true, true
+		}
+		s.targets = nil
+		s.follow(s.streams[1])
+		p.welcome(&guest{node: "n"})
+		if s.sum.Streams != 1 || len(s.clients) != maxStreams || len(p.clients) != maxStreams {
+			t.Errorf("beside %d clients: %d and %d are counted", n, len(s.clients), len(p.clients))
+		}
+		if got := strings.Count(strings.Join(*told, "\n"), "more than"); got != 2*min(len(want), 1) || !strings.Contains(strings.Join(*told, "\n"), want) {
+			t.Errorf("beside %d clients: %q", n, *told)
+		}
+	}
+	r := newReport(nil)
+	for _, last := range []string{"a", "b", "b"} {
+		r.meet(strings.Repeat("x", 1<<16) + last)
+	}
+	for client := range r.clients {
+		if len(r.clients) != 2 || len(client) > 1<<10 {
+			t.Errorf("of %d clients with long names one takes %d bytes", len(r.clients), len(client))
+		}
+	}
+}
+
 // So many streams wait for the first answer of a target at one time. The next one waits
 // in line.
 func TestStreamsThatAreOpening(t *testing.T) {

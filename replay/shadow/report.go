@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -132,6 +133,15 @@ func (s *report) once(what, format string, args ...any) {
 	}
 	s.said[text] = true
 	s.event(what, "%s", text)
+}
+
+// meet counts a client, as long as those before it are few enough to be told apart.
+func (s *report) meet(client string) {
+	if client = engine.Short(client); s.clients[client] || len(s.clients) < maxStreams {
+		s.clients[client] = true
+	} else {
+		s.once(Noted, "more than %d clients: the others are not counted", maxStreams)
+	}
 }
 
 // summary closes the account.

@@ -296,7 +296,7 @@ func (p *pushes) welcome(g *guest) {
 		return
 	}
 	g.named = true
-	p.clients[g.node] = true
+	p.meet(g.node)
 	p.event(Noted, "%q is given what %q gets", bounded(g.node), bounded(g.client))
 	of := p.own.Streams[g.id]
 	if of == nil {

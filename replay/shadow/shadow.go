@@ -298,9 +298,7 @@ func (s *shadow) follow(st *stream) {
 		return
 	}
 	s.sum.Streams++
-	if len(s.clients) < maxStreams {
-		s.clients[st.client] = true
-	}
+	s.meet(st.client)
 	for _, name := range st.masked {
 		s.once(Noted, "the header %s was masked when it was recorded: --header-from-file %s=FILE gives the targets one", bounded(name), bounded(name))
 	}
