@@ -1,11 +1,18 @@
 package capture
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/wire"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // What Wireshark exported says between whom it was sent, in tags of any order; without
@@ -51,6 +58,225 @@ func TestTick(t *testing.T) {
 	}{{1969, 1}, {1970, 1970}, {2026, 2026}, {2001, 2026}, {2201, 2026}, {2200, 2200}} {
 		if r.tick(time.Date(tc.year, 6, 1, 0, 0, 0, 0, time.UTC)); r.now.Year() != tc.want {
 			t.Errorf("after a packet of %d it is %d", tc.year, r.now.Year())
+		}
+	}
+}
+
+// following is a reader that follows one connection, of which nothing is known yet.
+func following() (*reader, *conn) {
+	r := &reader{
+		emit: func(*session.Entry) error { return nil }, now: time.Unix(1_800_000_000, 0).UTC(),
+		conns: make(map[ends]*conn), holes: make(map[*conn]struct{}), memory: wire.NewMemory(maxUnder),
+	}
+	return r, r.begin(portsOf(1))
+}
+
+// portsOf are the ends of a connection, others for each number.
+func portsOf(n uint16) ends {
+	return ends{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), n), netip.MustParseAddrPort("10.0.0.2:1")}
+}
+
+// A packet that goes on behind what a file may have until the next is refused.
+func TestAPacketHasABound(t *testing.T) {
+	r := ration{in: strings.NewReader("abc"), left: 2}
+	p := make([]byte, 3)
+	if n, err := r.Read(p); n != 2 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if n, err := r.Read(p); n != 0 || !errors.Is(err, errLong) {
+		t.Errorf("%d bytes more, %v", n, err)
+	}
+}
+
+// section is a file with a packet behind interfaces and names.
+func section(interfaces, names int) []byte {
+	block := func(of uint32, body ...byte) []byte {
+		n := uint32(len(body) + 12)
+		b := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, of), n)
+		return binary.LittleEndian.AppendUint32(append(b, body...), n)
+	}
+	file := block(magicNG, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255)
+	file = append(file, bytes.Repeat(block(1, 101, 0, 0, 0, 0, 0, 0, 0), interfaces)...)
+	list := bytes.Repeat([]byte{1, 0, 6, 0, 10, 0, 0, 1, 'a', 0, 0, 0}, names)
+	return slices.Concat(file, block(4, append(list, 0, 0, 0, 0)...), block(6, make([]byte, 20)...))
+}
+
+// A section may name so many interfaces and hosts.
+func TestInterfacesAndNamesHaveABound(t *testing.T) {
+	const many = "at packet 1: it names more interfaces and hosts than are read"
+	for _, tc := range []struct {
+		interfaces, names int
+		want              string
+	}{{maxNamed, 1, ""}, {1, maxNamed, ""}, {maxNamed + 1, 1, many}, {1, maxNamed + 1, many}} {
+		got := ""
+		f, err := openFile(bufio.NewReader(bytes.NewReader(section(tc.interfaces, tc.names))))
+		if err == nil {
+			_, _, _, err = f.next()
+		}
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tc.want {
+			t.Errorf("%d interfaces, %d names: %q", tc.interfaces, tc.names, got)
+		}
+	}
+}
+
+// A direction lets so many bytes and pieces wait.
+func TestWhatWaitsHasABound(t *testing.T) {
+	for _, tc := range []struct {
+		bytes, pieces int
+		want          bool
+	}{{maxAhead, 0, false}, {0, maxPieces, false}, {maxAhead + 1, 0, true}, {0, maxPieces + 1, true}} {
+		f := flow{bytes: tc.bytes, ahead: make([]piece, tc.pieces)}
+		if got := f.full(); got != tc.want {
+			t.Errorf("%d bytes, %d pieces: %t", tc.bytes, tc.pieces, got)
+		}
+	}
+}
+
+// What all connections let wait has a bound: then bytes that are missing are given up.
+func TestWhatWaitsInAllHasABound(t *testing.T) {
+	for more, want := range map[int]int{0: 10, 1: 0} {
+		r, c := following()
+		f := &c.flows[0]
+		f.begin(0)
+		f.keep(piece{seq: 10, data: []byte("x"), at: r.now})
+		r.waiting = maxWaiting + more
+		if c.advance(); f.missing() != want {
+			t.Errorf("%d bytes over the bound: %d are missing", more, f.missing())
+		}
+	}
+}
+
+// Missing bytes are waited for so long, and shorter where the other end has all of them.
+func TestWaitingHasABound(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for acked, wait := range map[uint32]time.Duration{0: maxWait, 9: maxWait, 10: maxAcked} {
+		var f flow
+		f.begin(0)
+		f.keep(piece{seq: 10, data: []byte("x")})
+		f.acked = acked
+		for _, after := range []time.Duration{0, wait, wait + 1} {
+			if got := f.look(now.Add(after)); got != (after > wait) {
+				t.Errorf("%d acknowledged: after %s late: %t", acked, after, got)
+			}
+		}
+	}
+}
+
+// Connections with missing bytes are looked at from time to time, all of them.
+func TestTimeBetweenLooksHasABound(t *testing.T) {
+	r, c := following()
+	r.holes[c], r.swept = struct{}{}, r.now
+	if r.tick(r.now.Add(maxAcked)); len(r.holes) != 1 {
+		t.Error("it was looked at too soon")
+	}
+	if r.tick(r.now.Add(1)); len(r.holes) != 0 { // nothing is missing any more
+		t.Error("it was not looked at")
+	}
+}
+
+// Bytes far from those of a connection that is over are of another one.
+func TestFarBytesHaveABound(t *testing.T) {
+	for far, want := range map[int]bool{maxAhead: false, maxAhead + 1: true, -maxAhead: false, -maxAhead - 1: true} {
+		c := conn{over: true}
+		c.flows[0].begin(1 << 30)
+		if got := c.again(0, &segment{seq: uint32(1<<30 + far), data: []byte("x")}); got != want {
+			t.Errorf("%d bytes away: %t", far, got)
+		}
+	}
+}
+
+// Of more than maxConns connections the one that was silent longest is given up.
+func TestConnectionsHaveABound(t *testing.T) {
+	r, c := following()
+	for i := range uint16(maxConns - 2) {
+		r.conns[portsOf(100+i)] = nil
+	}
+	if r.begin(portsOf(2)); c.over || len(r.conns) != maxConns {
+		t.Errorf("%d are followed, the first is given up: %t", len(r.conns), c.over)
+	}
+	if r.begin(portsOf(3)); !c.over || len(r.conns) != maxConns {
+		t.Errorf("one more, and %d are followed; the first is given up: %t", len(r.conns), c.over)
+	}
+}
+
+// A stream behind which more entries wait, or bytes of them, is taken for none of xDS.
+func TestEntriesThatWaitHaveABound(t *testing.T) {
+	for _, tc := range []struct {
+		queued int
+		held   int64
+		left   uint64
+	}{{maxQueued, 0, 0}, {maxQueued + 1, 0, 1}, {1, maxHeld, 0}, {1, maxHeld + 1, 1}} {
+		r, c := following()
+		st := new(stream)
+		r.queue = slices.Repeat([]queued{{c: c, st: st}}, tc.queued-1)
+		r.held = tc.held - cost(new(session.Entry))
+		if r.push(queued{c: c, st: st}); r.done.UnknownStreams != tc.left {
+			t.Errorf("%d entries, %d bytes: %d streams are left", tc.queued, tc.held, r.done.UnknownStreams)
+		}
+	}
+}
+
+// Of a connection that may still have xDS so many entries are kept, and come late.
+func TestEarlyEntriesHaveABound(t *testing.T) {
+	r, c := following()
+	r.held = 2 * maxHeld
+	for n := 1; n <= maxEarly+1; n++ {
+		r.queue = nil
+		if r.push(queued{c: c}); len(c.early) != min(n, maxEarly) {
+			t.Fatalf("%d of %d are kept", len(c.early), n)
+		}
+	}
+}
+
+// A stream that has not told what it is by so many entries is left.
+func TestUnsureStreamsHaveABound(t *testing.T) {
+	r, c := following()
+	for n := 1; n <= maxUnsure+1; n++ {
+		if c.append(session.Entry{Stream: 1, Kind: session.KindHeader}); r.done.UnknownStreams > 0 != (n > maxUnsure) {
+			t.Fatalf("after %d entries: %d are left", n, r.done.UnknownStreams)
+		}
+	}
+}
+
+// A gap names so many streams.
+func TestStreamsOfAGapHaveABound(t *testing.T) {
+	r, c := following()
+	c.all = make(map[session.StreamID]*stream)
+	for id := range session.StreamID(maxLive + 1) {
+		c.all[id+1] = new(stream)
+	}
+	c.missing(1)
+	if got := len(r.queue[len(r.queue)-1].live); got != maxLive {
+		t.Errorf("%d of %d streams are named", got, len(c.all))
+	}
+}
+
+// Of the streams that ended so many are remembered, the last ones.
+func TestEndedStreamsHaveABound(t *testing.T) {
+	_, c := following()
+	for id := range session.StreamID(maxEnded + 1) {
+		if c.append(session.Entry{Stream: id + 1, Kind: session.KindTrailer}); c.all[1] != nil != (id < maxEnded) {
+			t.Fatalf("after %d streams the first is remembered: %t", id+1, c.all[1] != nil)
+		}
+	}
+}
+
+// After so many entries, or bytes of them, that do not tell who the client is, ports do.
+func TestEntriesThatTellNothingHaveABound(t *testing.T) {
+	for _, tc := range []struct {
+		seen int
+		held int64
+		want int
+	}{{maxSeen - 1, 0, 2}, {maxSeen, 0, 1}, {0, maxHeld, 2}, {0, maxHeld + 1, 1}} {
+		r, c := following()
+		c.views = []*view{newView(c, 0), newView(c, 1)}
+		c.views[0].seen = make([]session.Entry, tc.seen)
+		r.held = tc.held
+		if c.views[0].Append(session.Entry{Side: session.Client}); len(c.views) != tc.want {
+			t.Errorf("after %d entries, %d bytes: %d views", tc.seen, tc.held, len(c.views))
 		}
 	}
 }
