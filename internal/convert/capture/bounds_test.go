@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"net/netip"
 	"slices"
 	"strings"
@@ -277,6 +278,21 @@ func TestEntriesThatTellNothingHaveABound(t *testing.T) {
 		r.held = tc.held
 		if c.views[0].Append(session.Entry{Side: session.Client}); len(c.views) != tc.want {
 			t.Errorf("after %d entries, %d bytes: %d views", tc.seen, tc.held, len(c.views))
+		}
+	}
+}
+
+// A packet has so many bytes; what is longer takes more than one.
+func TestSegmentsHaveABound(t *testing.T) {
+	for bytes, want := range map[int]uint64{maxSegment: 1, maxSegment + 1: 2} {
+		w, err := NewWriter(io.Discard, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := w.link(&session.Entry{Kind: session.KindConnect, Conn: 1})
+		before := w.done.Packets
+		if l.send(time.Time{}, clientEnd, make([]byte, bytes)); w.done.Packets-before != 2*want || w.err != nil { // each is acknowledged
+			t.Errorf("%d bytes in %d packets, with what acknowledges them; %v", bytes, w.done.Packets-before, w.err)
 		}
 	}
 }
