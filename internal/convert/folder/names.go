@@ -58,10 +58,7 @@ func (n *names) stem(typ, name, key string) string {
 
 // safeName makes a part of a path of a name; same says that it is the name itself.
 func safeName(name string) (safe string, same bool) {
-	b := []byte(name)
-	if len(b) > maxName {
-		b = b[:maxName]
-	}
+	b := []byte(name[:min(len(name), maxName)])
 	for i, c := range b {
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
 		if !letter && (c < '0' || c > '9') && c != '-' && c != '_' && (c != '.' || i == 0) {
