@@ -65,3 +65,17 @@ func TestClientsOfAReportHaveABound(t *testing.T) {
 		}
 	}
 }
+
+// A report lists so many findings, and counts those beyond.
+func TestFindingsOfAReportHaveABound(t *testing.T) {
+	for more := range 2 {
+		var found []check.Finding
+		for n := range reportListed + more {
+			found = append(found, check.Finding{Rule: &check.Rule{ID: fmt.Sprint(n)}, Severity: check.Warning, Seqs: []session.Seq{1}})
+		}
+		var a account
+		if a.judge(found, true, scope{check.Warning, reportListed}); len(a.findings) != reportListed || a.unlisted != more {
+			t.Errorf("%d over the bound: %d are listed, %d are not", more, len(a.findings), a.unlisted)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -148,5 +149,22 @@ func TestNodesHaveABound(t *testing.T) {
 		if of := b.nodes.all["n"]; of.NodeSeq != 0 != tc.met || of.Node != nil != tc.there {
 			t.Errorf("%d bytes, and room for %d: met: %t, there: %t", tc.size, tc.room, of.NodeSeq != 0, of.Node != nil)
 		}
+	}
+}
+
+// So many findings are listed, so many of them are explained, and the others are counted.
+func TestFindingsHaveABound(t *testing.T) {
+	w := &telling{all: read(t, "sessions/demo")[:20]}
+	var found []check.Finding
+	for n := range maxFindings + 1 {
+		found = append(found, check.Finding{Rule: &check.Rule{ID: fmt.Sprint(n)}, Severity: check.Warning, Seqs: []session.Seq{w.all[0].Seq}})
+	}
+	var out strings.Builder
+	if _, err := Write(&out, w.walk, Options{Report: convert.Report{Findings: func() []check.Finding { return found }}}); err != nil {
+		t.Fatal(err)
+	}
+	c := contentsOf(t, out.String())
+	if len(c.Findings) != maxFindings || c.Summary.Unlisted != 1 || len(c.Evidence) != maxExplained {
+		t.Errorf("%d are listed, %d are not, %d are explained", len(c.Findings), c.Summary.Unlisted, len(c.Evidence))
 	}
 }
