@@ -25,10 +25,10 @@ type entry struct {
 // room counts a node against the bound; false: there is no more.
 func (w *walker) room(at *path) bool {
 	w.nodes++
-	if w.nodes >= maxTreeNodes {
+	if w.nodes > maxTreeNodes {
 		w.tooMany(at)
 	}
-	return w.nodes < maxTreeNodes
+	return w.nodes <= maxTreeNodes
 }
 
 // tooMany says once that not all of the message is shown.
