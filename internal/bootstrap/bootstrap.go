@@ -140,13 +140,12 @@ func (d *Document) add(s *Server) {
 				known.Names = append(known.Names, n)
 			}
 		}
-		if len(known.Uses) < maxUses {
-			known.Uses = append(known.Uses, s.Uses...)
-		}
+		known.Uses = append(known.Uses, s.Uses[:min(len(s.Uses), maxUses-len(known.Uses))]...)
 		known.places = append(known.places, s.places...)
 		return
 	}
 	if len(d.Servers) <= maxServers { // one more tells that there are too many
+		s.Uses = slices.Clip(s.Uses) // those of a cluster are those of all its endpoints
 		d.Servers = append(d.Servers, s)
 	}
 }
