@@ -221,8 +221,7 @@ func (r *reader) held(of content, name string, all map[string]json.RawMessage) {
 
 // resource completes a resource by its content, and keeps it.
 func (r *reader) resource(res Resource, raw json.RawMessage) {
-	if len(r.dump.Resources) >= maxResources {
-		r.note("it has more than %d resources: the others are not read", maxResources)
+	if r.full() {
 		return
 	}
 	if all, ok := fields(raw); ok {
@@ -247,6 +246,15 @@ func (r *reader) resource(res Resource, raw json.RawMessage) {
 	}
 	res.Name = decode.NormalName(res.Name)
 	r.dump.Resources = append(r.dump.Resources, res)
+}
+
+// full says whether there is no room for one more resource, and notes it.
+func (r *reader) full() bool {
+	full := len(r.dump.Resources) >= maxResources
+	if full {
+		r.note("it has more than %d resources: the others are not read", maxResources)
+	}
+	return full
 }
 
 // body gives a resource its content.

@@ -102,10 +102,10 @@ func (s *statuses) client() error {
 	if old {
 		r.note("the form of before 2021 (xds_config) is not read")
 	}
-	if len(s.all) >= maxClients {
+	was := s.of[r.dump.Node]
+	if was == nil && len(s.all) >= maxClients {
 		return fmt.Errorf("it has more than %d clients", maxClients)
 	}
-	was := s.of[r.dump.Node]
 	if was == nil {
 		s.of[r.dump.Node] = r.dump
 		s.all = append(s.all, r.dump)
@@ -191,7 +191,7 @@ func OfStatus(answers []decode.ClientStatus) (out []*Dump) {
 }
 
 func (r *reader) status(of *decode.ResourceStatus) {
-	if strings.HasPrefix(of.TypeURL, xds.AdminPrefix) || len(r.dump.Resources) >= maxResources {
+	if strings.HasPrefix(of.TypeURL, xds.AdminPrefix) || r.full() {
 		return
 	}
 	res := Resource{
