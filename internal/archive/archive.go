@@ -295,11 +295,16 @@ func (a *Archive) tell(text, hint string) {
 	}
 }
 
+// maxTold bounds what is remembered of what was told once.
+const maxTold = 1000
+
 // tellOnce is tell for what is worth it once, whatever happens between.
 func (a *Archive) tellOnce(what, text, hint string) {
 	a.mu.Lock()
-	again := a.told[what] || len(a.told) > 1000
-	a.told[what] = true
+	again := a.told[what] || len(a.told) >= maxTold
+	if !again {
+		a.told[what] = true
+	}
 	a.mu.Unlock()
 	if !again {
 		a.tell(text, hint)
