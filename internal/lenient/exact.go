@@ -54,7 +54,7 @@ func (x Exact) Into(m proto.Message, root *yaml.Node) []*Fault {
 	return faults
 }
 
-// maxFaults is how many of them an exact reader tells.
+// maxFaults is how many of them an exact reader tells before the one at which it stops.
 const maxFaults = 1000
 
 // value reads what stands at pos. What is wrong with it does not keep an exact
