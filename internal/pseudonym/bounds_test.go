@@ -51,6 +51,13 @@ func TestSearchIsBounded(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	n := NewNames(testKey())
+	mapped(t, n, []string{"acme-acm"}, inValue)
+	for word, found := range map[string]bool{"acme": true, "acm": false} {
+		if err := n.Search().Name(word); (err != nil) != found {
+			t.Errorf("a word of a name, %s: %v", word, err)
+		}
+	}
 }
 
 // In bytes and in base64 only names are searched for that are not there by chance.
