@@ -268,9 +268,12 @@ func TestReferencesOfARejectionHaveABound(t *testing.T) {
 		items, refs, words int
 		found              bool
 	}{
-		{0, maxLacked - 1, 0, true}, {0, maxLacked, 0, false},
-		{maxLacked - 1, 0, 0, true}, {maxLacked, 0, 0, false},
-		{0, 0, words.MaxReason - len("lacks"), true}, {0, 0, words.MaxReason - len("lacks") + 1, false},
+		{0, maxLacked - 1, 0, true},
+		{0, maxLacked, 0, false},
+		{maxLacked - 1, 0, 0, true},
+		{maxLacked, 0, 0, false},
+		{0, 0, words.MaxReason - len("lacks"), true},
+		{0, 0, words.MaxReason - len("lacks") + 1, false},
 	} {
 		x := moment(t, simple, 1, "EDS")
 		x.resp.Added = append(plain(c.items), &engine.Resource{Name: "r", Content: &engine.Content{Facts: refs(c.refs)}})

@@ -50,8 +50,10 @@ func TestStreamsThatAreFollowed(t *testing.T) {
 		nodes, streams int
 		left           bool
 	}{
-		{"bytes", maxNodes - node, 0, false}, {"bytes", maxNodes - node + 1, 0, true},
-		{"streams", 0, maxStreams - 1, false}, {"streams", 0, maxStreams, true},
+		{"bytes", maxNodes - node, 0, false},
+		{"bytes", maxNodes - node + 1, 0, true},
+		{"streams", 0, maxStreams - 1, false},
+		{"streams", 0, maxStreams, true},
 	} {
 		s, told := newShadow(t)
 		s.nodes = c.nodes

@@ -20,8 +20,11 @@ func TestRoomToCompare(t *testing.T) {
 		compared, weighed, bytes int
 		want                     bool
 	}{
-		{maxCompared - 1, 0, 1, true}, {maxCompared, 0, 1, false},
-		{0, maxWeighed - 1, 1, true}, {0, maxWeighed, 1, false}, {0, 0, maxWeighed + 1, false},
+		{maxCompared - 1, 0, 1, true},
+		{maxCompared, 0, 1, false},
+		{0, maxWeighed - 1, 1, true},
+		{0, maxWeighed, 1, false},
+		{0, 0, maxWeighed + 1, false},
 	} {
 		v := versus{compared: c.compared, weighed: c.weighed}
 		if v.room(c.bytes) != c.want {
