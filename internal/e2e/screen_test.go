@@ -109,7 +109,7 @@ func TestScreenOfTheDemo(t *testing.T) {
 	p := newPane(t, 80, 24, "demo")
 	p.shows("demo-envoy", "NACKED")
 	p.press("!")
-	p.shows("[2 Timeline]", ">!") // what it says of the finding, the next thing to say takes the place of
+	p.shows("[2 Timeline]", ">!") // the message about the finding is gone when the next one comes
 	p.press("/")
 	p.typed("kind:nack")
 	p.shows("kind:nack", "enter")
