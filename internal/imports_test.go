@@ -63,7 +63,7 @@ var allowed = map[string][]string{
 	"internal/across":    {"internal/render/facts", "session", "internal/console", "internal/fleet", "internal/input", "recorder", "check", "internal/render"},
 	"internal/playback":  {"internal/clip", "session", "internal/xds", "internal/nearest", "proxy", "internal/build", "internal/console", "internal/store", "internal/input", "internal/configdump", "internal/compare", "internal/export", "internal/engine", "recorder", "check", "internal/render", "replay", "replay/server", "replay/client", "replay/bisect", "replay/fault", "replay/shadow"},
 	"internal/mcp":       {"internal/nearest", "internal/console", "internal/render"},
-	"internal/compare":   {"session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
+	"internal/compare":   {"session", "internal/nearest", "internal/recent", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
 	"internal/convert":   {"session", "internal/xds", "internal/notes", "internal/configdump", "internal/held", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
 	// It keeps no account: what entries mean it is told.
 	"internal/convert/columns": {"session", "internal/xds", "internal/recent", "internal/engine", "recorder", "decode", "check"},
@@ -122,7 +122,7 @@ var allowed = map[string][]string{
 	"cmd/kubectl-xds":           {"deploy"}, // runs kubectl and xdsproxy as commands; links neither
 	"internal/bootstrap":        {"internal/lenient"},
 	"internal/held":             {"internal/clip", "session", "internal/xds", "internal/protoscan", "internal/configdump"},
-	"internal/configdump":       {"internal/clip", "session", "internal/xds", "internal/lenient", "internal/unmarshal", "internal/engine", "decode"},
+	"internal/configdump":       {"internal/clip", "internal/xds", "internal/lenient", "internal/unmarshal", "internal/engine", "decode"},
 	"internal/render/foreign":   {"internal/xds", "decode", "check", "internal/render"},
 	"internal/render/facts":     {"internal/render"},
 	"internal/xdstest/heard":    {}, // for tests

@@ -8,28 +8,45 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// The oldest contents of a resource go when there are too many bytes of them, and
-// two stay in any case.
+// What was not sent for longest goes when there are too many bytes, and is counted. What
+// is sent last stays, however large.
 func TestContentsAreBounded(t *testing.T) {
-	for more, first := range map[int]bool{0: true, 1: false} {
-		k := contents{bytes: maxContents - 3 + more}
-		for i := range 3 {
-			k.keep([16]byte{byte(i)}, &decode.Resource{Body: []byte{1}})
-		}
-		if (k.byHash[[16]byte{0}] != nil) != first || k.byHash[[16]byte{1}] == nil || k.byHash[[16]byte{2}] == nil {
-			t.Errorf("with %d bytes more than there is room for: %v", more, k.order)
+	const limit = 1600
+	k := contents{limit: limit}
+	body := &decode.Resource{Body: make([]byte, limit/16)}
+	for i := range byte(40) {
+		k.keep([16]byte{i}, body)
+		k.keep([16]byte{0}, body) // that comes again and again
+	}
+	if all := k.byHash.Cost(); all > limit || all < limit/2 {
+		t.Errorf("%d bytes are kept", all)
+	}
+	kept := 0
+	for i := range byte(40) {
+		if k.get([16]byte{i}) != nil {
+			kept++
 		}
 	}
-	k := contents{bytes: maxContents}
-	k.keep([16]byte{0}, &decode.Resource{Body: []byte{1}})
-	if k.keep([16]byte{1}, &decode.Resource{Body: []byte{1}}); len(k.byHash) != 2 {
-		t.Errorf("two contents that are too large: %v", k.order)
+	if kept+k.gone != 40 || k.gone == 0 {
+		t.Errorf("%d are kept, and %d are said to be gone", kept, k.gone)
+	}
+	if k.get([16]byte{0}) == nil || k.get([16]byte{39}) == nil || k.get([16]byte{1}) != nil {
+		t.Error("it is not what was sent last that is there")
+	}
+	large := &decode.Resource{Body: make([]byte, limit+1)}
+	for i := range byte(2) {
+		k.keep([16]byte{100 + i}, large)
+	}
+	if k.get([16]byte{100}) == nil || k.get([16]byte{101}) == nil {
+		t.Error("of two that are too large not both are there")
 	}
 }
 
@@ -60,19 +77,6 @@ func responses(t *testing.T, name string, see func(c *check.Change)) {
 	}
 }
 
-// Contents with masks are kept up to so many bytes.
-func TestMaskedAreBounded(t *testing.T) {
-	const name = "sessions/envoy-sotw-secrets.xdsp"
-	var all bodies
-	responses(t, name, all.keep)
-	for more, kept := range map[int]bool{0: true, 1: false} {
-		k := bodies{bytes: maxSessionContents - all.bytes + more}
-		if responses(t, name, k.keep); (len(k.byHash) == len(all.byHash)) != kept || len(all.byHash) == 0 {
-			t.Errorf("with %d bytes more than there is room for: %d of %d are kept", more, len(k.byHash), len(all.byHash))
-		}
-	}
-}
-
 // Of so many contents it is known of what they were made.
 func TestMadeIsBounded(t *testing.T) {
 	const name = "systems/eg-updates-plain.xdsp"
@@ -86,5 +90,64 @@ func TestMadeIsBounded(t *testing.T) {
 	}
 	if responses(t, name, some.see); len(some) != maxMade || len(all) < 2 {
 		t.Errorf("of %d contents and %d it is known of %d", maxMade-1, len(all), len(some))
+	}
+}
+
+// What clients accepted last of a resource that changes all the time is what is there to be
+// compared, not what came first.
+func TestWhatWasSentLastIsKept(t *testing.T) {
+	var last [16]byte
+	k := contents{limit: 1}
+	responses(t, "systems/eg-updates-plain.xdsp", func(c *check.Change) {
+		if c.Response == nil || c.Resource("default/eg/http") == nil {
+			return
+		}
+		k.see(c, "default/eg/http")
+		for _, it := range c.Response.Resolved {
+			if it.Name == "default/eg/http" {
+				last = it.Content.Facts.Hash
+			}
+		}
+	})
+	if r := k.get(last); r == nil || r.Name != "default/eg/http" || k.gone == 0 {
+		t.Errorf("%v is there, and %d are gone", r, k.gone)
+	}
+}
+
+// What was kept with masks in it has some, and nothing else is kept.
+func TestMaskedContentsAreKept(t *testing.T) {
+	k, all := contents{limit: maxContents}, map[[16]byte]bool{}
+	responses(t, "sessions/envoy-sotw-secrets.xdsp", func(c *check.Change) {
+		k.see(c, "")
+		if c.Response != nil {
+			for _, it := range c.Response.Resolved {
+				all[it.Content.Facts.Hash] = true
+			}
+		}
+	})
+	kept := 0
+	for hash := range all {
+		if r := k.get(hash); r != nil {
+			if kept++; !mask.Within(r.Body) {
+				t.Errorf("%s has no mask", r.Name)
+			}
+		}
+	}
+	if kept == 0 || kept == len(all) {
+		t.Errorf("%d of %d are kept", kept, len(all))
+	}
+}
+
+// Two contents that differ, of which one did not fit into memory: that is said, and counted
+// as a difference.
+func TestContentThatIsGone(t *testing.T) {
+	a, b := &engine.Held{Name: "x", Hash: [16]byte{1}}, &engine.Held{Name: "x", Hash: [16]byte{2}}
+	for gone, unkept := range map[int]int{0: 0, 1: 1} {
+		var d render.TypeDiff
+		s := sessions{f: &Comparison{}, a: &holder{}, b: &holder{contents: contents{gone: gone}}}
+		s.resource(&d, clientPair{}, a, b)
+		if s.unkept != unkept || d.Differ != 1 || !s.differs {
+			t.Errorf("of %d that are gone %d are not known; %d differ", gone, s.unkept, d.Differ)
+		}
 	}
 }

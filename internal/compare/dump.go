@@ -171,16 +171,25 @@ func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 			wanted[h.Seq] = append(wanted[h.Seq], h)
 		}
 		found := map[engine.Held]*decode.Resource{}
-		bytes := 0
-		return found, c.through(ctx, source, check.NewTracker(c.Types), func(e *session.Entry, c *check.Change) error {
+		bytes, unkept := 0, 0
+		err := c.through(ctx, source, check.NewTracker(c.Types), func(e *session.Entry, c *check.Change) error {
 			for _, h := range wanted[e.Seq] {
-				if r := c.Resource(h.Name); r != nil && bytes+len(r.Body) <= maxContents {
+				r := c.Resource(h.Name)
+				switch {
+				case r == nil:
+				case bytes+len(r.Body) > maxContents:
+					unkept++
+				default:
 					bytes += len(r.Body)
 					found[h] = &decode.Resource{Name: r.Name, TypeURL: r.TypeURL, Body: slices.Clone(r.Body)}
 				}
 			}
 			return nil
 		})
+		if unkept > 0 {
+			c.Warn("the contents are more than fit into memory: what differs in %s is not known", render.Count(unkept, "resource", "resources"))
+		}
+		return found, err
 	}}
 	r, err := of.With(dump)
 	if err != nil {

@@ -19,6 +19,7 @@ type sessions struct {
 	contents []contentDiff
 	masked   int // values that could not be compared
 	veiled   int // resources with such
+	unkept   int // resources of which it is not known what differs
 }
 
 // contentDiff is what differs in the resource that was named.
@@ -114,7 +115,11 @@ func (s *sessions) resource(t *render.TypeDiff, p clientPair, a, b *engine.Held)
 		return true
 	default:
 		t.Differ++
-		if was, is := s.a.content(a, s.name), s.b.content(b, s.name); was != nil && is != nil {
+		was, is := s.a.contents.get(a.Hash), s.b.contents.get(b.Hash)
+		switch {
+		case was == nil && s.a.contents.gone > 0, is == nil && s.b.contents.gone > 0:
+			s.unkept++
+		case was != nil && is != nil:
 			in := decode.Decoder{Types: s.f.Types}
 			old, now := in.Resource(was), in.Resource(is)
 			if n := max(blank(&old.Root), blank(&now.Root)); n > 0 {

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -29,6 +28,7 @@ type story struct {
 	contents  contents
 	names     survey
 	forgotten int
+	beyond    int
 	passed    []string // types that have a resource of the name, too, and were not chosen
 }
 
@@ -37,7 +37,7 @@ type story struct {
 func (c *Comparison) readStory(ctx context.Context, src *input.Source, name string) (*story, error) {
 	heap.Lean()
 	history := engine.NewHistory(engine.Selection{Name: name}, c.Types)
-	st := &story{names: newSurvey()}
+	st := &story{names: newSurvey(), contents: contents{limit: maxContents}}
 	err := c.Each(ctx, src, check.NewTracker(c.Types), func(e *session.Entry, c *check.Change) error {
 		history.Step(e, &c.Change)
 		if c.Message == nil || !c.Message.Response() {
@@ -62,34 +62,8 @@ func (c *Comparison) readStory(ctx context.Context, src *input.Source, name stri
 		}
 		st.sent[i].versions = append(st.sent[i].versions, v)
 	}
-	st.forgotten = history.Forgotten()
+	st.forgotten, st.beyond = history.Forgotten(), history.Beyond()
 	return st, err
-}
-
-// maxContents bounds the contents that are kept to be compared, in bytes. The
-// oldest go first.
-const maxContents = 256 << 20
-
-// contents are those of a resource, by their hash.
-type contents struct {
-	byHash map[[16]byte]*decode.Resource
-	order  [][16]byte
-	bytes  int
-}
-
-func (k *contents) keep(hash [16]byte, r *decode.Resource) {
-	if r == nil || k.byHash[hash] != nil {
-		return
-	}
-	if k.byHash == nil {
-		k.byHash = make(map[[16]byte]*decode.Resource)
-	}
-	k.byHash[hash] = &decode.Resource{Name: r.Name, TypeURL: r.TypeURL, Body: bytes.Clone(r.Body)}
-	k.order = append(k.order, hash)
-	for k.bytes += len(r.Body); k.bytes > maxContents && len(k.order) > 2; k.order = k.order[1:] {
-		k.bytes -= len(k.byHash[k.order[0]].Body)
-		delete(k.byHash, k.order[0])
-	}
 }
 
 // survey is the names of the resources in a recording.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
@@ -23,15 +22,11 @@ import (
 type holder struct {
 	engine.Holdings
 	name     string
-	contents map[session.Seq]*decode.Resource // of the resource that was named
-	masked   bodies
+	contents contents // of the resource that was named, or what has masks in it
 	made     made
 	names    survey
 	unread   int // responses that are not there whole, or too large to decode
 }
-
-// maxSessionContents bounds the contents of a named resource, in bytes.
-const maxSessionContents = 128 << 20
 
 func (c *Comparison) readHoldings(ctx context.Context, source, name string) (*holder, error) {
 	src, err := c.Open(source)
@@ -40,8 +35,7 @@ func (c *Comparison) readHoldings(ctx context.Context, source, name string) (*ho
 	}
 	defer src.Close()
 	heap.Lean()
-	h := &holder{name: src.Name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey(), made: made{}}
-	bytes := 0
+	h := &holder{name: src.Name, contents: contents{limit: maxContents}, names: newSurvey(), made: made{}}
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30, Types: c.Types})
 	err = c.Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
 		if e.Kind == session.KindMessage && e.Side == session.Server && e.Message != nil && !e.Message.Whole() {
@@ -51,16 +45,11 @@ func (c *Comparison) readHoldings(ctx context.Context, source, name string) (*ho
 			return nil
 		}
 		h.made.see(c)
-		if e.Message.Masked {
-			h.masked.keep(c)
+		if name != "" {
+			h.names.see(c)
 		}
-		if name == "" {
-			return nil
-		}
-		h.names.see(c)
-		if r := c.Resource(name); r != nil && bytes+len(r.Body) <= maxSessionContents {
-			bytes += len(r.Body)
-			h.contents[e.Seq] = &decode.Resource{TypeURL: r.TypeURL, Body: slices.Clone(r.Body)}
+		if name != "" || e.Message.Masked {
+			h.contents.see(c, name)
 		}
 		return nil
 	})
@@ -101,7 +90,10 @@ func (c *Comparison) Sessions(ctx context.Context, sourceA, sourceB, name string
 		maps.Copy(one.names.names, other.names.names)
 		return one.names.missing(name, sourceA)
 	}
-	out.Same, out.Masked, out.Unread = !s.differs, s.masked, one.unread+other.unread
+	out.Same, out.Masked, out.Unread, out.Unkept = !s.differs, s.masked, one.unread+other.unread, s.unkept
+	if s.unkept > 0 {
+		c.Warn("the contents are more than fit into memory: what differs in %s is not known, and may be masks only", render.Count(s.unkept, "resource", "resources"))
+	}
 	for _, h := range []*holder{one, other} {
 		if h.unread > 0 {
 			c.Warn("%s of %s cannot be read whole: what clients accepted of that is not compared", render.Count(h.unread, "response", "responses"), h.name)

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -52,7 +51,16 @@ func (c *Comparison) Versions(ctx context.Context, source, name string) error {
 	if c.Output == "json" {
 		print = v.json
 	}
-	return cmp.Or(print(steps), damage)
+	if err := print(steps); err != nil {
+		return err
+	}
+	if st.forgotten > 0 {
+		c.Warn("%s more came before these", render.Count(st.forgotten, "version", "versions"))
+	}
+	if st.beyond > 0 {
+		c.Warn("there are more clients at once than can be followed: %s to others are left out", render.Count(st.beyond, "push", "pushes"))
+	}
+	return damage
 }
 
 // versionsView is the versions of one resource, about to be shown.
@@ -71,7 +79,7 @@ func (v *versionsView) content(n int) (document.Document, error) {
 	if of.Removed {
 		return document.Document{}, nil
 	}
-	r := v.st.contents.byHash[of.Hash]
+	r := v.st.contents.get(of.Hash)
 	if r == nil {
 		return document.Document{}, console.Failed("the versions of %q are more than fit into memory: %s is no longer there", v.name, render.VersionName(n)).
 			Hint("compare the messages instead: xdsproxy diff SOURCE SEQ SEQ")
@@ -92,7 +100,7 @@ func (v *versionsView) content(n int) (document.Document, error) {
 // sources are the objects of which the newest version that is there was made.
 func (v *versionsView) sources() (list []origin.Source, more bool) {
 	for _, of := range slices.Backward(v.of.versions) {
-		if r := v.st.contents.byHash[of.Hash]; r != nil && !of.Removed {
+		if r := v.st.contents.get(of.Hash); r != nil && !of.Removed {
 			return origin.Of(r.TypeURL, r.Body, origin.Most)
 		}
 	}
@@ -148,9 +156,6 @@ func (v *versionsView) text(steps []engine.Step) error {
 	table := render.VersionsText(v.of.versions, 0, marks, style, v.Columns())
 	if _, err := fmt.Fprintf(w, "%s\n\n%s", head, table); err != nil {
 		return err
-	}
-	if v.st.forgotten > 0 {
-		v.Warn("%s more came before these", render.Count(v.st.forgotten, "version", "versions"))
 	}
 	for _, s := range steps {
 		if _, err := io.WriteString(w, "\n"); err != nil {

@@ -14,6 +14,7 @@ type SessionsDiff struct {
 	Same    bool         `json:"same"`
 	Masked  int          `json:"masked,omitempty"` // values that could not be compared
 	Unread  int          `json:"unread,omitempty"` // responses in both that could not be read whole: what is in them was not compared
+	Unkept  int          `json:"unkept,omitempty"` // resources of which the contents were more than fit into memory: what differs in them is not known, and may be masks only
 	Clients []ClientDiff `json:"clients"`
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
-	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // State is what became of one resource.
@@ -351,15 +350,7 @@ func (c *comparison) alike(h engine.Held, r *configdump.Resource) (same bool, ch
 	}
 	sent := c.bodies[h]
 	if sent == nil {
-		return false, nil, "its content is not in the recording any more"
+		return false, nil, "its content is not in the recording any more, or did not fit into memory"
 	}
 	return configdump.Alike(sent, r)
-}
-
-// Entry is where what was accepted stands, 0 for nothing.
-func (it *Item) Entry() session.Seq {
-	if it.Accepted == nil {
-		return 0
-	}
-	return it.Accepted.Seq
 }

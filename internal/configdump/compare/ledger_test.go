@@ -138,7 +138,11 @@ func TestLedger(t *testing.T) {
 			if it.Why != "" {
 				fmt.Fprintf(&out, " (%s)", it.Why)
 			}
-			fmt.Fprintf(&out, ", accepted by entry %d", it.Entry())
+			entry := uint64(0) // for nothing
+			if it.Accepted != nil {
+				entry = uint64(it.Accepted.Seq)
+			}
+			fmt.Fprintf(&out, ", accepted by entry %d", entry)
 			if it.Held != nil {
 				fmt.Fprintf(&out, ", held as %s", it.Held.State)
 			}
