@@ -51,8 +51,7 @@ func TestCausesAreBounded(t *testing.T) {
 	}
 }
 
-// Proxies and clients of one cause are counted up to a bound. That there are more clients
-// is told.
+// Proxies and clients of one cause are counted up to a bound. That there are more is told.
 func TestProxiesAndClientsOfACauseAreBounded(t *testing.T) {
 	all, rec := causes{known: make(map[string]*cause)}, &fleet.Recording{}
 	c := &cause{on: make(map[string]bool), proxies: make([]string, maxProxies-1), clients: make([]string, maxClients-1)}
@@ -62,8 +61,8 @@ func TestProxiesAndClientsOfACauseAreBounded(t *testing.T) {
 		more bool
 	}{{"last", false}, {"last", false}, {"one more", true}} {
 		all.add(&check.Finding{Common: "x", Client: v.name}, rec, v.name)
-		if len(c.proxies) != maxProxies || len(c.clients) != maxClients || c.more != v.more {
-			t.Errorf("%s: %d proxies, %d clients, and more: %v", v.name, len(c.proxies), len(c.clients), c.more)
+		if len(c.proxies) != maxProxies || len(c.clients) != maxClients || c.more != v.more || c.beyond != v.more {
+			t.Errorf("%s: %d proxies, more: %v, %d clients, more: %v", v.name, len(c.proxies), c.beyond, len(c.clients), c.more)
 		}
 	}
 	if got := strings.Join(append(c.proxies[maxProxies-1:], c.clients[maxClients-1:]...), ","); got != "last,last" {

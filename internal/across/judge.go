@@ -84,7 +84,8 @@ type cause struct {
 	last    check.Finding
 	count   int
 	on      map[string]bool // proxies, and clients with a zero before their names
-	more    bool
+	more    bool            // clients
+	beyond  bool            // proxies
 	other   bool // the last is in another recording than the first
 }
 
@@ -114,7 +115,11 @@ func (a *causes) add(f *check.Finding, rec *fleet.Recording, proxy string) {
 	}
 	c.count += f.Count
 	c.more = c.more || f.MoreClients
-	if !c.on[proxy] && len(c.proxies) < maxProxies {
+	switch {
+	case c.on[proxy]:
+	case len(c.proxies) >= maxProxies:
+		c.beyond = true
+	default:
 		c.on[proxy] = true
 		c.proxies = append(c.proxies, proxy)
 	}
@@ -151,7 +156,7 @@ func (a *causes) report(to *render.Report) {
 		before := len(to.Findings)
 		to.Add(c.source, []check.Finding{f}, check.Summary{})
 		one := &to.Findings[before]
-		one.Clients, one.Proxies = f.Clients, c.proxies
+		one.Clients, one.Proxies, one.MoreProxies = f.Clients, c.proxies, c.beyond
 		if c.other { // the number would be that of another recording
 			one.LastSeq = 0
 		}

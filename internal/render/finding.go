@@ -39,8 +39,9 @@ type Finding struct {
 	LastLine int   `json:"last_line,omitempty"`
 	// Source is where it was found, if several were checked: of what many proxies
 	// have, where it was found first. Proxies are all of them.
-	Source  string   `json:"source,omitempty"`
-	Proxies []string `json:"proxies,omitempty"`
+	Source      string   `json:"source,omitempty"`
+	Proxies     []string `json:"proxies,omitempty"`
+	MoreProxies bool     `json:"more_proxies,omitempty"` // there are more of them than are listed
 }
 
 // NewFinding makes the machine-readable form.

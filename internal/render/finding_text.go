@@ -127,7 +127,11 @@ func (f *Finding) Often() string {
 
 // OnProxies says on how many proxies it was found, and on which.
 func (f *Finding) OnProxies(most int) string {
-	return fmt.Sprintf("on %d proxies: %s", len(f.Proxies), SomeOf(f.Proxies, most))
+	many := Count(len(f.Proxies), "proxy", "proxies")
+	if f.MoreProxies {
+		many = "more than " + many
+	}
+	return "on " + many + ": " + SomeOf(f.Proxies, most)
 }
 
 // ClientCount says on how many clients something was found: at least so many,

@@ -299,7 +299,7 @@ func TestFindingForms(t *testing.T) {
 		{Rule: "a-rule", Severity: "error", Fault: "client", Conn: 3, Type: "CDS", Seqs: []uint64{4}, At: "2026-03-01T12:00:00.123456789Z", Count: 1, Message: "it is so"},
 		{Rule: "b-rule", Severity: "warning", Fault: string(check.ConfigFault), Client: "n1", Seqs: []uint64{1, 2, 3, 4, 5, 6}, At: "2026-03-01T12:00:00.123000000Z", LastAt: "2026-03-01T12:00:00.123900000Z", LastSeq: 6, Count: 2, Message: "it\tis so", Sources: sources, MoreSources: true},
 		{Rule: "c-rule", Severity: "info", Fault: "server", Client: "n1", Clients: some(9), Seqs: []uint64{1, 2, 3, 4, 5, 6, 7}, At: "2026-03-01T12:00:00Z", LastAt: "2026-03-01T12:00:01Z", LastSeq: 9, Count: 9, Message: "it is so", Proxies: some(2)},
-		{Rule: "d-rule", Severity: "info", Fault: "server", Client: "n1", Clients: some(2), MoreClients: true, Count: 10, LastSeq: 9, Proxies: some(1), Source: "a.xds", Lines: []int{3, 4}, LastLine: 7, Seqs: []uint64{5}, At: "x"},
+		{Rule: "d-rule", Severity: "info", Fault: "server", Client: "n1", Clients: some(2), MoreClients: true, Count: 10, LastSeq: 9, Proxies: some(2), MoreProxies: true, Source: "a.xds", Lines: []int{3, 4}, LastLine: 7, Seqs: []uint64{5}, At: "x"},
 		{Rule: "e-rule", Severity: "info", Seqs: []uint64{5}, Lines: []int{3}, LastLine: 3, Count: 1},
 	}
 	var b strings.Builder
