@@ -86,7 +86,7 @@ type cause struct {
 	on      map[string]bool // proxies, and clients with a zero before their names
 	more    bool            // clients
 	beyond  bool            // proxies
-	other   bool // the last is in another recording than the first
+	other   bool            // the last is in another recording than the first
 }
 
 // causes are findings by what they have in common.

@@ -9,6 +9,7 @@ import (
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/admin"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -19,18 +20,18 @@ import (
 type followers struct {
 	checker   *check.Checker
 	table     *render.Table
-	metrics   map[string]*admin.Metrics  // by client
-	histories map[string]*engine.History // by name of a resource
+	metrics   map[string]*admin.Metrics   // by client
+	histories map[string]*history.History // by name of a resource
 }
 
 // newFollowers follow a session in which there are resources of these names.
 func newFollowers(o check.Options, names []string) *followers {
 	f := &followers{
 		checker: check.NewChecker(o), table: render.NewTable(0, render.Style{}),
-		metrics: make(map[string]*admin.Metrics), histories: make(map[string]*engine.History),
+		metrics: make(map[string]*admin.Metrics), histories: make(map[string]*history.History),
 	}
 	for _, name := range names {
-		f.histories[name] = engine.NewHistory(engine.Selection{Name: name}, nil)
+		f.histories[name] = history.New(history.Selection{Name: name}, nil)
 	}
 	return f
 }
@@ -115,7 +116,7 @@ func (f *followers) nodes(client string) map[typedName]string {
 type typedName struct{ typ, name string }
 
 // diffed is what diff says of a resource of a client last; false if nothing.
-func (f *followers) diffed(key laneKey, name string) (out engine.Version, is bool) {
+func (f *followers) diffed(key laneKey, name string) (out history.Version, is bool) {
 	h := f.histories[name]
 	if h == nil {
 		return out, false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -40,7 +41,7 @@ func (c *Comparison) choose(st *story, name string) (sent, []string, error) {
 	for _, at := range []string{c.From, c.To} {
 		if seq, err := strconv.ParseUint(at, 10, 63); err == nil && len(all) > 1 {
 			came := func(l sent) bool {
-				return slices.ContainsFunc(l.versions, func(v engine.Version) bool { return v.Seq == session.Seq(seq) })
+				return slices.ContainsFunc(l.versions, func(v history.Version) bool { return v.Seq == session.Seq(seq) })
 			}
 			if i := slices.IndexFunc(all, came); i >= 0 {
 				all = all[i : i+1]
@@ -107,10 +108,10 @@ func ofClient(all []sent, asked string) ([]sent, error) {
 }
 
 // signature is equal for clients of which the same would be shown.
-func (c *Comparison) signature(versions []engine.Version) string {
+func (c *Comparison) signature(versions []history.Version) string {
 	var b strings.Builder
-	add := func(v *engine.Version) { fmt.Fprintf(&b, "%x %t %s\n", v.Hash, v.Removed, v.State) }
-	if step, ok := engine.LastStep(versions); ok && !c.All && c.From+c.To == "" {
+	add := func(v *history.Version) { fmt.Fprintf(&b, "%x %t %s\n", v.Hash, v.Removed, v.State) }
+	if step, ok := history.LastStep(versions); ok && !c.All && c.From+c.To == "" {
 		add(&versions[step.From])
 		add(&versions[step.To])
 		return b.String()
@@ -122,20 +123,20 @@ func (c *Comparison) signature(versions []engine.Version) string {
 }
 
 // steps are the pairs of versions to compare.
-func (c *Comparison) steps(versions []engine.Version) ([]engine.Step, error) {
+func (c *Comparison) steps(versions []history.Version) ([]history.Step, error) {
 	if c.All {
-		var out []engine.Step
+		var out []history.Step
 		for i := 1; i < len(versions); i++ {
-			out = append(out, engine.Step{From: i - 1, To: i})
+			out = append(out, history.Step{From: i - 1, To: i})
 		}
 		return out, nil
 	}
-	step, ok := engine.LastStep(versions)
+	step, ok := history.LastStep(versions)
 	if c.From+c.To == "" {
 		if !ok {
 			return nil, nil
 		}
-		return []engine.Step{step}, nil
+		return []history.Step{step}, nil
 	}
 	var err error
 	if !ok {
@@ -152,12 +153,12 @@ func (c *Comparison) steps(versions []engine.Version) ([]engine.Step, error) {
 			return nil, err
 		}
 	}
-	return []engine.Step{step}, nil
+	return []history.Step{step}, nil
 }
 
 // versionAt finds a version: the Nth by "vN", or the one that was in force
 // after an entry.
-func versionAt(versions []engine.Version, at string) (int, error) {
+func versionAt(versions []history.Version, at string) (int, error) {
 	if n, err := strconv.Atoi(strings.TrimPrefix(at, "v")); err == nil && at[0] == 'v' {
 		if n < 1 || n > len(versions) {
 			return 0, console.Misused("there is no version %s: there are v1 to v%d", at, len(versions))

@@ -5,26 +5,27 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 )
 
 // Which versions are compared: those that are named, by number or by entry, else
 // those between which something went wrong.
 func TestSteps(t *testing.T) {
-	versions := []engine.Version{
+	versions := []history.Version{
 		{Seq: 10, State: engine.Acked}, {Seq: 20, State: engine.Acked}, {Seq: 30, State: engine.Rejected}, {Seq: 40, State: engine.Rejected},
 	}
 	for _, c := range []struct {
 		asked Comparison
-		want  []engine.Step // nil: it is refused
+		want  []history.Step // nil: it is refused
 	}{
-		{Comparison{}, []engine.Step{{From: 1, To: 3}}},
-		{Comparison{All: true}, []engine.Step{{From: 0, To: 1}, {From: 1, To: 2}, {From: 2, To: 3}}},
-		{Comparison{To: "v3"}, []engine.Step{{From: 1, To: 2}}},
-		{Comparison{To: "v1"}, []engine.Step{{From: 0, To: 0}}},
-		{Comparison{To: "29"}, []engine.Step{{From: 0, To: 1}}},
-		{Comparison{From: "10"}, []engine.Step{{From: 0, To: 3}}},
-		{Comparison{From: "v4", To: "v2"}, []engine.Step{{From: 3, To: 1}}},
-		{Comparison{From: "30", To: "1000"}, []engine.Step{{From: 2, To: 3}}},
+		{Comparison{}, []history.Step{{From: 1, To: 3}}},
+		{Comparison{All: true}, []history.Step{{From: 0, To: 1}, {From: 1, To: 2}, {From: 2, To: 3}}},
+		{Comparison{To: "v3"}, []history.Step{{From: 1, To: 2}}},
+		{Comparison{To: "v1"}, []history.Step{{From: 0, To: 0}}},
+		{Comparison{To: "29"}, []history.Step{{From: 0, To: 1}}},
+		{Comparison{From: "10"}, []history.Step{{From: 0, To: 3}}},
+		{Comparison{From: "v4", To: "v2"}, []history.Step{{From: 3, To: 1}}},
+		{Comparison{From: "30", To: "1000"}, []history.Step{{From: 2, To: 3}}},
 		{Comparison{To: "v0"}, nil},
 		{Comparison{To: "v5"}, nil},
 		{Comparison{From: "9"}, nil},
@@ -46,7 +47,7 @@ func TestChoose(t *testing.T) {
 	of := func(client, typ string, hashes ...byte) sent {
 		s := sent{client: client, typ: typ}
 		for i, h := range hashes {
-			s.versions = append(s.versions, engine.Version{Client: client, Type: typ, Hash: [16]byte{h}})
+			s.versions = append(s.versions, history.Version{Client: client, Type: typ, Hash: [16]byte{h}})
 			s.versions[i].Seq = 10
 			if client == "b" {
 				s.versions[i].Seq = 11

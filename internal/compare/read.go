@@ -8,7 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/console"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
@@ -19,7 +19,7 @@ import (
 // sent is the versions of a resource that one client was sent of one type.
 type sent struct {
 	client, typ string
-	versions    []engine.Version
+	versions    []history.Version
 }
 
 // story is what a recording says of a resource.
@@ -36,15 +36,15 @@ type story struct {
 // is before it.
 func (c *Comparison) readStory(ctx context.Context, src *input.Source, name string) (*story, error) {
 	heap.Lean()
-	history := engine.NewHistory(engine.Selection{Name: name}, c.Types)
+	versions := history.New(history.Selection{Name: name}, c.Types)
 	st := &story{names: newSurvey(), contents: contents{limit: maxContents}}
 	err := c.Each(ctx, src, check.NewTracker(c.Types), func(e *session.Entry, c *check.Change) error {
-		history.Step(e, &c.Change)
+		versions.Step(e, &c.Change)
 		if c.Message == nil || !c.Message.Response() {
 			return nil
 		}
 		st.names.see(c)
-		if v, ok := history.Newest(); ok && v.Seq == e.Seq && !v.Removed {
+		if v, ok := versions.Newest(); ok && v.Seq == e.Seq && !v.Removed {
 			st.contents.keep(v.Hash, c.Resource(name))
 		}
 		return nil
@@ -53,7 +53,7 @@ func (c *Comparison) readStory(ctx context.Context, src *input.Source, name stri
 		return nil, err
 	}
 	places := make(map[[2]string]int)
-	for _, v := range history.Versions() {
+	for _, v := range versions.Versions() {
 		i, known := places[[2]string{v.Client, v.Type}]
 		if !known {
 			i = len(st.sent)
@@ -62,7 +62,7 @@ func (c *Comparison) readStory(ctx context.Context, src *input.Source, name stri
 		}
 		st.sent[i].versions = append(st.sent[i].versions, v)
 	}
-	st.forgotten, st.beyond = history.Forgotten(), history.Beyond()
+	st.forgotten, st.beyond = versions.Forgotten(), versions.Beyond()
 	return st, err
 }
 

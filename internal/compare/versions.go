@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
@@ -107,7 +108,7 @@ func (v *versionsView) sources() (list []origin.Source, more bool) {
 	return nil, false
 }
 
-func (v *versionsView) compare(s engine.Step) (*diff.Result, error) {
+func (v *versionsView) compare(s history.Step) (*diff.Result, error) {
 	from, err := v.content(s.From)
 	if err != nil {
 		return nil, err
@@ -119,7 +120,7 @@ func (v *versionsView) compare(s engine.Step) (*diff.Result, error) {
 	return v.Comparison.compare(from, to), nil
 }
 
-func (v *versionsView) json(steps []engine.Step) error {
+func (v *versionsView) json(steps []history.Step) error {
 	out := &render.ResourceDiff{
 		Schema: render.Schema, Type: v.of.typ, Name: v.name, Clients: v.clients, Versions: render.NewVersions(v.of.versions), Steps: []render.StepJSON{},
 	}
@@ -135,7 +136,7 @@ func (v *versionsView) json(steps []engine.Step) error {
 }
 
 // text prints what is compared, the table, and the difference.
-func (v *versionsView) text(steps []engine.Step) error {
+func (v *versionsView) text(steps []history.Step) error {
 	w := bufio.NewWriter(v.Stdout)
 	style := v.Style()
 	marks := map[int]byte{}
@@ -176,7 +177,7 @@ func (v *versionsView) text(steps []engine.Step) error {
 }
 
 // stepText says which two versions are compared.
-func (v *versionsView) stepText(s engine.Step) string {
+func (v *versionsView) stepText(s history.Step) string {
 	one := func(n int) string {
 		of := &v.of.versions[n]
 		what := "not answered"
@@ -189,7 +190,7 @@ func (v *versionsView) stepText(s engine.Step) string {
 			what = "answered unclearly"
 		case of.State == engine.Acked:
 			what = "accepted"
-			if later := slices.ContainsFunc(v.of.versions[n+1:], func(l engine.Version) bool { return l.State == engine.Acked }); !later {
+			if later := slices.ContainsFunc(v.of.versions[n+1:], func(l history.Version) bool { return l.State == engine.Acked }); !later {
 				what = "accepted last"
 			}
 		}

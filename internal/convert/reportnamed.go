@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -29,16 +30,16 @@ const (
 type named struct {
 	name    string
 	upTo    session.Seq // the last entry of the finding
-	of      engine.Selection
+	of      history.Selection
 	in      decode.Decoder
-	history *engine.History // nil before the first entry
+	history *history.History // nil before the first entry
 	now     held
 	before  held
 }
 
 // held is a version, with its content once that was met; nil if there is none.
 type held struct {
-	*engine.Version
+	*history.Version
 	content *decode.Resource
 }
 
@@ -50,7 +51,7 @@ func namedBy(f *check.Finding) []*named {
 	}
 	var out []*named
 	for _, name := range f.Names[:min(len(f.Names), reportNamed)] {
-		of := engine.Selection{Client: client, Type: f.Type, Name: name}
+		of := history.Selection{Client: client, Type: f.Type, Name: name}
 		out = append(out, &named{name: name, upTo: f.Seqs[len(f.Seqs)-1], of: of})
 	}
 	return out
@@ -59,7 +60,7 @@ func namedBy(f *check.Finding) []*named {
 // step takes the next entry, up to the one that proves the finding.
 func (n *named) step(e *session.Entry, c *check.Change) {
 	if n.history == nil {
-		n.history, n.in = engine.NewHistory(n.of, c.Types), decode.Decoder{Types: c.Types}
+		n.history, n.in = history.New(n.of, c.Types), decode.Decoder{Types: c.Types}
 	}
 	if e.Seq <= n.upTo {
 		n.history.Step(e, &c.Change)
@@ -121,9 +122,9 @@ func (n *named) compare(f *check.Finding) (Compared, bool) {
 // what it had accepted before.
 type Compared struct {
 	Type, Name string
-	Now        engine.Version
+	Now        history.Version
 	Body       document.Document // of Now
-	Before     *engine.Version   // nil: it had accepted none
+	Before     *history.Version  // nil: it had accepted none
 	Diff       *diff.Result      // nil: there is none before, or the two are too large
 }
 
@@ -172,7 +173,7 @@ func (n *named) text(f *check.Finding) string {
 }
 
 // place says where a version is found.
-func place(v *engine.Version) string {
+func place(v *history.Version) string {
 	text := "entry " + number(v.Seq)
 	if v.Version != "" {
 		text += ", version " + code(render.Middle(v.Version, reportWidth/2))

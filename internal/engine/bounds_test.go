@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -224,44 +223,6 @@ func TestFormerRoutesAreBounded(t *testing.T) {
 		is(t, name, len(s.former.names), maxFormer)
 		is(t, name+": lost", s.former.lost, i == 1)
 	}
-}
-
-func TestHistoryIsBounded(t *testing.T) {
-	h := NewHistory(Selection{Name: "r"}, nil)
-	fill(h.holdings, maxHoldings-1, func(i int) clientType { return clientType{client: word(i)} }, nil)
-	for i, name := range lastAndMore() {
-		is(t, "holding "+name, h.newHolding(clientType{client: name}) != nil, i == 0)
-	}
-
-	fill(h.hashes, maxHashes-1, func(i int) rawHash { return rawHash{1, byte(i), byte(i >> 8)} }, [16]byte{})
-	for i, want := range []int{maxHashes, 1} {
-		h.hashOf(rawHash{2, byte(i)}, &decode.Resource{}, false)
-		is(t, "hashes", len(h.hashes), want)
-	}
-
-	h.versions = make([]*Version, maxVersions-1)
-	for _, forgotten := range []int{0, maxVersions / 8} {
-		h.version(&session.Entry{}, &Change{Message: &decode.Message{}}, &holding{}, clientType{})
-		is(t, "forgotten", h.Forgotten(), forgotten)
-		is(t, "versions", len(h.versions), maxVersions-forgotten+min(forgotten, 1))
-	}
-}
-
-// Responses wait for their answer until twice as many others do. Then one half is
-// forgotten, the older one.
-func TestResponsesOfAHistoryThatWaitAreBounded(t *testing.T) {
-	h := NewHistory(Selection{Name: "r"}, nil)
-	for seq := range session.Seq(2*maxUnjudged - 1) {
-		h.await(seq, pushed{})
-	}
-	is(t, "that wait", len(h.open), 2*maxUnjudged-1)
-	delete(h.open, 0) // was answered
-	h.await(2*maxUnjudged, pushed{})
-	is(t, "that wait", len(h.open), maxUnjudged)
-	is(t, "in order", len(h.order), maxUnjudged)
-	_, first := h.open[maxUnjudged-1]
-	_, next := h.open[maxUnjudged]
-	is(t, "the oldest", fmt.Sprint(first, next), "false true")
 }
 
 func TestNameListsAreBounded(t *testing.T) {

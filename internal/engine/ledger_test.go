@@ -79,40 +79,17 @@ func ledgerOf(t *testing.T, s *scripts.Script, text []byte) string {
 		}
 	}
 	l := &ledger{k: New(o), said: make(map[string]string), names: make(map[string]struct{}), editions: make(map[string]*Editions)}
-	histories := map[string]*History{}
-	first := New(o)
-	for e := range s.Entries() {
-		c := first.Step(&e)
-		if c.Response != nil {
-			for _, n := range append(c.Names(), c.Removed...) {
-				histories[n] = NewHistory(Selection{Name: n}, nil)
-			}
-		}
-	}
 	excerpts := map[string]*Excerpt{NACK: NewExcerpt(), ACK: NewExcerpt(), SUB: NewExcerpt(), RESP: NewExcerpt(), DELTA: NewExcerpt(), "held": NewExcerpt(), "": NewExcerpt()}
 	for e := range s.Entries() {
 		if l.began.IsZero() {
 			l.began = e.Time
 		}
 		c := l.k.Step(&e)
-		for _, h := range histories {
-			h.Step(&e, &c)
-		}
 		for what, x := range excerpts {
 			x.Step(&e, &c, what == c.What && (what != "" || e.Kind == session.KindOpen) || what == "held" && e.Kind == session.KindHeld)
 		}
 		l.entry(&e, &c)
 		l.ask()
-	}
-	for _, n := range slices.Sorted(maps.Keys(histories)) {
-		h := histories[n]
-		for _, v := range h.Versions() {
-			fmt.Fprintf(&l.out, "history of %s for %s: %s in #%d: %s\n", n, v.Client, v.Type, v.Seq, pairs("stream", v.Stream, "version", v.Version, "nonce", v.Nonce, "with", v.With, "removed", v.Removed, "size", v.Size,
-				"", string(v.State), "by", v.Judged, "why", v.Reason, "pushes", v.Pushes, "last", v.Last, "heartbeats", v.Heartbeats, "uncertain", v.Uncertain))
-		}
-		step, is := LastStep(h.Versions())
-		newest, any := h.Newest()
-		fmt.Fprintf(&l.out, "history of %s: last step %v %v, newest #%d %v\n", n, step, is, newest.Seq, any)
 	}
 	for _, what := range slices.Sorted(maps.Keys(excerpts)) {
 		fmt.Fprintf(&l.out, "excerpt of %q: %v in %v\n", what, excerpts[what].Chosen(), excerpts[what].Context())

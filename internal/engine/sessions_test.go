@@ -30,13 +30,12 @@ func accountOf(t *testing.T, path string) string {
 	}
 	defer r.Close()
 	var b strings.Builder
-	k, history, excerpt := New(Options{}), NewHistory(Selection{}, nil), NewExcerpt()
+	k, excerpt := New(Options{}), NewExcerpt()
 	for e, err := range r.Entries(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := k.Step(&e)
-		history.Step(&e, &c)
 		excerpt.Step(&e, &c, c.What == "NACK")
 		if e.Kind != session.KindMessage {
 			continue
@@ -46,9 +45,6 @@ func accountOf(t *testing.T, path string) string {
 		if s := c.Sub; s != nil {
 			fmt.Fprintf(&b, "  newest %d, %d names, wild %v, active %v\n", seqOf(s.Newest()), s.Names.Len(), s.Wild, s.Active())
 		}
-	}
-	for _, v := range history.Versions() {
-		fmt.Fprintf(&b, "version: %s\n", asJSON(t, v))
 	}
 	fmt.Fprintf(&b, "excerpt: %v in %v\nneeded: %v\n", excerpt.Chosen(), excerpt.Context(), k.Needed())
 	holdings := k.Holdings()

@@ -6,7 +6,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/decode/origin"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 )
 
 // The machine-readable forms of differences.
@@ -71,7 +71,7 @@ type (
 )
 
 // NewVersions makes the machine-readable form of versions.
-func NewVersions(versions []engine.Version) []VersionJSON {
+func NewVersions(versions []history.Version) []VersionJSON {
 	out := []VersionJSON{}
 	for i := range versions {
 		v := &versions[i]

@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -219,7 +220,7 @@ func TestToldOfEvents(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	long := "2026-03-01T12:40:59Z/4100000"
-	all := []engine.Version{
+	all := []history.Version{
 		{Seq: 5, Time: now, Version: "1", State: engine.Acked, Judged: 6, Size: 999, Pushes: 1, Last: 5},
 		{Seq: 7, Time: now, Version: "2", State: engine.Rejected, Judged: 8, Size: 1000, Pushes: 2, Last: 9, Reason: "no\nhosts in a cluster whose name is " + strings.Repeat("long ", 12)},
 		{Seq: 10, Time: now, Version: "3", State: engine.Rejected, Judged: 11, With: 1, Pushes: 1},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 )
 
 // VersionName is what a person calls the Nth version of a resource, counted
@@ -12,7 +13,7 @@ import (
 func VersionName(n int) string { return fmt.Sprintf("v%d", n+1) }
 
 // Verdict says in a few words what became of a version.
-func Verdict(v *engine.Version) string {
+func Verdict(v *history.Version) string {
 	var words []string
 	if v.Removed {
 		words = append(words, "removed")
@@ -49,7 +50,7 @@ func Verdict(v *engine.Version) string {
 // VersionsText is the table of the versions of a resource, one line each, and
 // one more for the reason of a rejection. The marks, by the number of a version
 // from 0, are the signs that its lines have in what follows.
-func VersionsText(versions []engine.Version, first int, marks map[int]byte, s Style, columns int) string {
+func VersionsText(versions []history.Version, first int, marks map[int]byte, s Style, columns int) string {
 	number, version := 2, len("VERSION")
 	for i := range versions {
 		number = max(number, len(VersionName(first+i)))

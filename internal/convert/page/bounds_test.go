@@ -13,7 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -76,7 +76,7 @@ func TestLinesHaveABound(t *testing.T) {
 		list := func(items []document.Tree) *document.Tree {
 			return &document.Tree{Members: []document.Member{{Name: "a", Value: document.Tree{Kind: document.Array, Items: items}}}}
 		}
-		c := convert.Compared{Before: &engine.Version{}, Diff: diff.Compare(list(nil), list(items), diff.Options{})}
+		c := convert.Compared{Before: &history.Version{}, Diff: diff.Compare(list(nil), list(items), diff.Options{})}
 		got := building().compare(&c)
 		for l := range render.DiffLines(c.Diff, equalLines) {
 			all, size = all+1, size+len(l.Text)+l.Indent+overhead

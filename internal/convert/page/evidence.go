@@ -2,7 +2,7 @@ package page
 
 import (
 	"github.com/xdsproxy/xdsproxy/internal/convert"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -65,7 +65,7 @@ func (b *builder) evidence() ([]evidence, error) {
 }
 
 func (b *builder) compare(c *convert.Compared) compared {
-	versions := func(v engine.Version) *render.VersionJSON { return &render.NewVersions([]engine.Version{v})[0] }
+	versions := func(v history.Version) *render.VersionJSON { return &render.NewVersions([]history.Version{v})[0] }
 	out := compared{Type: c.Type, Name: c.Name, Sent: c.Sent(), Now: *versions(c.Now)}
 	if body := treeText(&c.Body.Root); len(body) <= maxPiece && b.pool.size+b.bodies+len(body) < b.bounds.bodies+maxEvidence {
 		id := b.pool.add(body)

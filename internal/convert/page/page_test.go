@@ -16,7 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/convert"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -445,7 +445,7 @@ func TestPageHasChangesUpToABound(t *testing.T) {
 	for more, is := range map[int]bool{0: true, 1: false} {
 		b := builder{bounds: usual(), pool: newPool()}
 		got := b.compare(&convert.Compared{
-			Before: &engine.Version{},
+			Before: &history.Version{},
 			Diff:   diff.Compare(one("x"), one(strings.Repeat("y", maxChanges-around+more)), diff.Options{}),
 		})
 		if len(got.Changes) == 1 != is {

@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/decode/diff"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
@@ -67,7 +67,7 @@ func Open(scr view.Screen, s view.Selection, toMark bool) tea.Cmd {
 	}
 	scr.Push(v)
 	if s.Name != "" && !toMark {
-		return v.history(scr, engine.Selection{Client: s.Client, Type: s.Type, Name: s.Name}, of(s))
+		return v.history(scr, history.Selection{Client: s.Client, Type: s.Type, Name: s.Name}, of(s))
 	}
 	log := scr.Log()
 	return v.compute(scr, "comparing", func(ctx context.Context) compareReady { return CompareSelection(ctx, log, s, mark) })

@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
@@ -27,7 +27,7 @@ func TestDiffStops(t *testing.T) {
 	scr := viewtest.New(t, viewtest.Record(t, es...)).Read(t)
 	v := &View{whole: make(map[int]bool)}
 	scr.Push(v)
-	cmd := v.history(scr, engine.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
+	cmd := v.history(scr, history.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
 	first := cmd().(view.Reply).Msg.(historyStep)
 	if first.done {
 		t.Fatal("one slice reads all of it")

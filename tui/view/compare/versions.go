@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
@@ -19,16 +19,20 @@ import (
 // past is the versions of a resource that a client was sent, and the two of them
 // that are compared.
 type past struct {
-	of       engine.Selection
-	versions []engine.Version
-	step     engine.Step
+	of       history.Selection
+	versions []history.Version
+	step     history.Step
 	gone     int // older ones that are not kept
+	beyond   int // pushes to clients that are not followed
 }
 
 func (p *past) Where() string {
 	s := fmt.Sprintf("%d of %s", p.step.To+1, render.Count(len(p.versions), "version", "versions"))
 	if p.gone > 0 {
 		s += fmt.Sprintf(", %s forgotten", render.Number(p.gone))
+	}
+	if p.beyond > 0 {
+		s += ", " + render.Count(p.beyond, "push", "pushes") + " to others left out"
 	}
 	return s
 }
@@ -38,19 +42,19 @@ func (p *past) Where() string {
 func (p *past) at(seq session.Seq) {
 	for i := range p.versions {
 		if v := &p.versions[i]; v.Seq <= seq && seq <= v.Last {
-			if step, ok := engine.LastStep(p.versions[:i+1]); ok && step.To == i {
+			if step, ok := history.LastStep(p.versions[:i+1]); ok && step.To == i {
 				p.step = step
 				return
 			}
-			p.step = engine.Step{From: i - 1, To: i}
+			p.step = history.Step{From: i - 1, To: i}
 			return
 		}
 	}
-	if step, ok := engine.LastStep(p.versions); ok {
+	if step, ok := history.LastStep(p.versions); ok {
 		p.step = step
 		return
 	}
-	p.step = engine.Step{From: len(p.versions) - 2, To: len(p.versions) - 1}
+	p.step = history.Step{From: len(p.versions) - 2, To: len(p.versions) - 1}
 }
 
 // historyRun reads a whole log for the versions of a resource, with a reader of
@@ -58,11 +62,11 @@ func (p *past) at(seq session.Seq) {
 type historyRun struct {
 	ctx     context.Context
 	open    func() (index.Reader, error)
-	of      engine.Selection
+	of      history.Selection
 	near    session.Seq // the version to begin at; 0: the last one
 	reader  index.Reader
 	tracker *check.Checker
-	history *engine.History
+	history *history.History
 	at      session.Seq
 	end     session.Seq
 }
@@ -78,13 +82,13 @@ type historyStep struct {
 const historySlice = 1 << 13
 
 // History collects the versions of a resource.
-func (v *View) history(scr view.Screen, of engine.Selection, near session.Seq) tea.Cmd {
+func (v *View) history(scr view.Screen, of history.Selection, near session.Seq) tea.Cmd {
 	v.cancel()
 	ctx, stop := context.WithCancel(scr.Log().Context)
 	end, _ := scr.Log().Index.Last()
 	types := scr.Log().Index.Types()
 	run := &historyRun{
-		ctx: ctx, open: scr.Log().Open, of: of, near: near, tracker: check.NewTracker(types), history: engine.NewHistory(of, types), end: end,
+		ctx: ctx, open: scr.Log().Open, of: of, near: near, tracker: check.NewTracker(types), history: history.New(of, types), end: end,
 	}
 	v.busy, v.stop, v.run = "reading its versions", stop, run
 	return view.Answer(v, func() any { return run.read() })
@@ -146,7 +150,7 @@ func (v *View) historyTook(scr view.Screen, s historyStep) tea.Cmd {
 		}
 		return nil
 	}
-	p := &past{of: s.run.of, versions: s.run.history.Versions(), gone: s.run.history.Forgotten()}
+	p := &past{of: s.run.of, versions: s.run.history.Versions(), gone: s.run.history.Forgotten(), beyond: s.run.history.Beyond()}
 	if len(p.versions) == 0 {
 		scr.Say("no version of it was seen")
 		if len(v.items) == 0 {
@@ -203,7 +207,7 @@ func (v *View) walk(scr view.Screen, by int) tea.Cmd {
 		return nil
 	}
 	v.by = by
-	return v.history(scr, engine.Selection{Client: v.client(scr, c), Type: v.typ, Name: c.Name}, max(c.New.Seq, c.Old.Seq))
+	return v.history(scr, history.Selection{Client: v.client(scr, c), Type: v.typ, Name: c.Name}, max(c.New.Seq, c.Old.Seq))
 }
 
 // client is whom the resource was sent to.

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
@@ -139,22 +140,22 @@ func TestWords(t *testing.T) {
 
 // Which of its versions a resource is shown in, by the entry that one came with.
 func TestVersionAt(t *testing.T) {
-	versions := []engine.Version{{Seq: 5, Last: 7, State: engine.Acked}, {Seq: 9, Last: 9, State: engine.Acked}, {Seq: 12, Last: 20, State: engine.Rejected}, {Seq: 25, Last: 25, Removed: true}}
+	versions := []history.Version{{Seq: 5, Last: 7, State: engine.Acked}, {Seq: 9, Last: 9, State: engine.Acked}, {Seq: 12, Last: 20, State: engine.Rejected}, {Seq: 25, Last: 25, Removed: true}}
 	for _, tc := range []struct {
 		of   int // so many of them
 		near session.Seq
-		want engine.Step
+		want history.Step
 	}{
-		{4, 0, engine.Step{From: 1, To: 2}},
-		{4, 4, engine.Step{From: 1, To: 2}},
-		{4, 5, engine.Step{From: -1, To: 0}},
-		{4, 7, engine.Step{From: -1, To: 0}},
-		{4, 8, engine.Step{From: 1, To: 2}},
-		{4, 9, engine.Step{From: 0, To: 1}},
-		{4, 12, engine.Step{From: 1, To: 2}},
-		{4, 20, engine.Step{From: 1, To: 2}},
-		{4, 25, engine.Step{From: 2, To: 3}},
-		{1, 0, engine.Step{From: -1, To: 0}},
+		{4, 0, history.Step{From: 1, To: 2}},
+		{4, 4, history.Step{From: 1, To: 2}},
+		{4, 5, history.Step{From: -1, To: 0}},
+		{4, 7, history.Step{From: -1, To: 0}},
+		{4, 8, history.Step{From: 1, To: 2}},
+		{4, 9, history.Step{From: 0, To: 1}},
+		{4, 12, history.Step{From: 1, To: 2}},
+		{4, 20, history.Step{From: 1, To: 2}},
+		{4, 25, history.Step{From: 2, To: 3}},
+		{1, 0, history.Step{From: -1, To: 0}},
 	} {
 		p := past{versions: versions[:tc.of]}
 		if p.at(tc.near); p.step != tc.want {

@@ -1,6 +1,9 @@
-package engine
+// Package history collects the versions that clients were sent of one resource, and what
+// they said of each. What it means is for package engine to say.
+package history
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -8,13 +11,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Selection names a resource.
 type Selection struct {
 	Client string // node id; "" for every client
-	Type   string // short, as in Change; "" for every type
+	Type   string // short, as in engine.Change; "" for every type
 	Name   string // all of it, but xdstp names may be written in another way
 }
 
@@ -38,7 +42,7 @@ type Version struct {
 	// State is Sent until the client answers, then Acked or Rejected. A
 	// content that was accepted stays so when it comes again in a response that
 	// is rejected: that is for something else in it.
-	State    ResourceState
+	State    engine.ResourceState
 	Judged   session.Seq // the request that accepts or rejects it
 	JudgedAt time.Time
 	Reason   string // of a rejection
@@ -51,7 +55,7 @@ type Version struct {
 
 // History collects the versions of a resource. It must be given every entry
 // and what an Engine says of it, in order. It keeps numbers and
-// hashes, no contents, and of those a bounded number: Change.Resource finds the
+// hashes, no contents, and of those a bounded number: engine.Change.Resource finds the
 // content of a version in the entry that it came with.
 type History struct {
 	of        Selection
@@ -60,6 +64,7 @@ type History struct {
 	hashes    map[rawHash][16]byte // of contents met lately
 	versions  []*Version           // oldest first
 	forgotten int
+	beyond    int // pushes to clients that are too many
 	holdings  map[clientType]*holding
 	open      map[session.Seq]pushed // responses without an answer
 	order     []session.Seq          // of open, oldest first
@@ -90,9 +95,9 @@ const (
 	maxHashes   = 1 << 12
 )
 
-// NewHistory returns a History of a resource that has seen nothing. Types are those
+// New returns a History of a resource that has seen nothing. Types are those
 // beside the linked ones; may be nil.
-func NewHistory(of Selection, types *descriptors.Types) *History {
+func New(of Selection, types *descriptors.Types) *History {
 	return &History{
 		of: of, normal: decode.NormalName(of.Name), inspector: inspect.New(types), hashes: make(map[rawHash][16]byte),
 		holdings: make(map[clientType]*holding), open: make(map[session.Seq]pushed),
@@ -120,8 +125,12 @@ func (h *History) Newest() (Version, bool) {
 // Forgotten is how many versions were forgotten.
 func (h *History) Forgotten() int { return h.forgotten }
 
+// Beyond is how many pushes went to more clients than are followed at once: what they
+// brought is in no version.
+func (h *History) Beyond() int { return h.beyond }
+
 // Step takes the next entry and what it changed.
-func (h *History) Step(e *session.Entry, c *Change) {
+func (h *History) Step(e *session.Entry, c *engine.Change) {
 	m := c.Message
 	if c.Ended || e.Kind == session.KindDisconnect {
 		for _, l := range h.holdings {
@@ -140,18 +149,18 @@ func (h *History) Step(e *session.Entry, c *Change) {
 }
 
 // judge enters what a request says of a response.
-func (h *History) judge(e *session.Entry, c *Change) {
+func (h *History) judge(e *session.Entry, c *engine.Change) {
 	if r := c.Request; r != nil && r.Overrules != 0 {
 		for _, v := range h.versions {
-			if v.Judged == r.Overrules && v.State == Acked {
-				v.State, v.Judged, v.JudgedAt, v.Reason = Uncertain, e.Seq, e.Time, Reason(c.Message.Error.Message)
+			if v.Judged == r.Overrules && v.State == engine.Acked {
+				v.State, v.Judged, v.JudgedAt, v.Reason = engine.Uncertain, e.Seq, e.Time, engine.Reason(c.Message.Error.Message)
 			}
 		}
 		return
 	}
-	if r := c.Request; r != nil && r.Verdict == Unclear {
-		if p, ok := h.open[r.Echoed.Seq]; ok && p.version.State == Sent {
-			p.version.State, p.version.Judged, p.version.JudgedAt = Uncertain, e.Seq, e.Time
+	if r := c.Request; r != nil && r.Verdict == engine.Unclear {
+		if p, ok := h.open[r.Echoed.Seq]; ok && p.version.State == engine.Sent {
+			p.version.State, p.version.Judged, p.version.JudgedAt = engine.Uncertain, e.Seq, e.Time
 		}
 		return
 	}
@@ -161,22 +170,22 @@ func (h *History) judge(e *session.Entry, c *Change) {
 	}
 	delete(h.open, c.Answers)
 	v := p.version
-	if c.What != NACK {
-		if v.State != Acked {
-			v.State, v.Judged, v.JudgedAt, v.Reason = Acked, e.Seq, e.Time, ""
+	if c.What != engine.NACK {
+		if v.State != engine.Acked {
+			v.State, v.Judged, v.JudgedAt, v.Reason = engine.Acked, e.Seq, e.Time, ""
 		}
 		return
 	}
-	if v.State == Acked {
+	if v.State == engine.Acked {
 		return
 	}
-	v.State, v.Judged, v.JudgedAt = Rejected, e.Seq, e.Time
+	v.State, v.Judged, v.JudgedAt = engine.Rejected, e.Seq, e.Time
 	if c.Message.Error != nil {
-		v.Reason = Reason(c.Message.Error.Message)
+		v.Reason = engine.Reason(c.Message.Error.Message)
 	}
 }
 
-func (h *History) response(e *session.Entry, c *Change) {
+func (h *History) response(e *session.Entry, c *engine.Change) {
 	key := clientType{c.Client, c.Type}
 	l, m := h.holdings[key], c.Message
 	r := c.Resource(h.of.Name)
@@ -202,8 +211,8 @@ func (h *History) response(e *session.Entry, c *Change) {
 	if v := l.last; v != nil && !v.Removed && v.Hash == hash && v.TypeURL == r.TypeURL {
 		v.Pushes++
 		v.Last = e.Seq
-		if v.State == Uncertain {
-			v.State = Sent
+		if v.State == engine.Uncertain {
+			v.State = engine.Sent
 		}
 		h.await(e.Seq, pushed{v, true})
 		return
@@ -216,7 +225,7 @@ func (h *History) response(e *session.Entry, c *Change) {
 }
 
 // lacks says whether a response says that the resource is not there.
-func (h *History) lacks(e *session.Entry, c *Change, l *holding) bool {
+func (h *History) lacks(e *session.Entry, c *engine.Change, l *holding) bool {
 	m := c.Message
 	if m.Kind == decode.DeltaResponse {
 		return slices.ContainsFunc(m.Removed, func(name string) bool {
@@ -230,7 +239,7 @@ func (h *History) lacks(e *session.Entry, c *Change, l *holding) bool {
 	return len(m.Resources) == 0 || slices.ContainsFunc(m.Resources, func(r decode.Resource) bool { return !r.Empty })
 }
 
-func (h *History) removed(e *session.Entry, c *Change, l *holding, key clientType) {
+func (h *History) removed(e *session.Entry, c *engine.Change, l *holding, key clientType) {
 	if l == nil {
 		if l = h.newHolding(key); l == nil {
 			return
@@ -248,7 +257,11 @@ func (h *History) removed(e *session.Entry, c *Change, l *holding, key clientTyp
 }
 
 func (h *History) newHolding(key clientType) *holding {
+	if len(h.holdings) >= maxHoldings { // who comes back begins anew
+		maps.DeleteFunc(h.holdings, func(_ clientType, l *holding) bool { return l.over })
+	}
 	if len(h.holdings) >= maxHoldings {
+		h.beyond++
 		return nil
 	}
 	l := &holding{}
@@ -257,11 +270,11 @@ func (h *History) newHolding(key clientType) *holding {
 }
 
 // version begins the next version of a holding.
-func (h *History) version(e *session.Entry, c *Change, l *holding, key clientType) *Version {
+func (h *History) version(e *session.Entry, c *engine.Change, l *holding, key clientType) *Version {
 	m := c.Message
 	v := &Version{
 		Client: key.client, Type: key.typ, Seq: e.Seq, Time: e.Time, Conn: e.Conn, Stream: e.Stream,
-		Version: m.Version, Nonce: m.Nonce, State: Sent, Pushes: 1, Last: e.Seq, Uncertain: c.Uncertain,
+		Version: m.Version, Nonce: m.Nonce, State: engine.Sent, Pushes: 1, Last: e.Seq, Uncertain: c.Uncertain,
 	}
 	if len(h.versions) >= maxVersions {
 		h.forgotten += maxVersions / 8

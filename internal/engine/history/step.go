@@ -1,9 +1,10 @@
-package engine
+package history
 
 import (
 	"crypto/sha256"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 type rawHash [sha256.Size]byte
@@ -49,7 +50,7 @@ func LastStep(versions []Version) (Step, bool) {
 	for i := last - 1; i >= 0; i-- {
 		switch v := &versions[i]; {
 		case v.Removed:
-		case versions[last].State == Rejected && v.State == Acked:
+		case versions[last].State == engine.Rejected && v.State == engine.Acked:
 			return Step{i, last}, true
 		case before < 0:
 			before = i

@@ -1,4 +1,4 @@
-package check_test
+package history_test
 
 import (
 	"fmt"
@@ -7,23 +7,27 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/engine/history"
 	"github.com/xdsproxy/xdsproxy/recorder/recordertest"
 )
 
-func historyOf(t testing.TB, text string, of engine.Selection) []engine.Version {
+func historyOf(t testing.TB, text string, of history.Selection) []history.Version {
 	t.Helper()
-	s := parsed(t, text)
-	h, tracker := engine.NewHistory(of, nil), check.NewTracker(nil)
+	s, err := script.Parse("test.xds", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, tracker := history.New(of, nil), engine.New(engine.Options{})
 	for e := range s.Entries() {
 		c := tracker.Step(&e)
-		h.Step(&e, &c.Change)
+		h.Step(&e, &c)
 	}
 	return h.Versions()
 }
 
-func brief(versions []engine.Version) (out []string) {
+func brief(versions []history.Version) (out []string) {
 	for _, v := range versions {
 		s := v.Client + " " + v.Type + " " + v.Version + " " + string(v.State)
 		if v.Removed {
@@ -46,7 +50,7 @@ func brief(versions []engine.Version) (out []string) {
 func TestHistory(t *testing.T) {
 	for _, test := range []struct {
 		name, script string
-		of           engine.Selection
+		of           history.Selection
 		want         []string
 	}{
 		{
@@ -59,7 +63,7 @@ C> type=CDS V=1 N=b R=[] err="c2 is bad" code=13
 S< type=CDS V=3 N=c res=[c1,c2]
 C> type=CDS V=1 N=c R=[] err="c1 is bad" code=13
 `,
-			engine.Selection{Name: "c1"},
+			history.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 ACKED x2", "n1 CDS 3 NACKED because c1 is bad"},
 		},
 		{
@@ -71,7 +75,7 @@ S< type=CDS V=2 N=b res=[c2]
 C> type=CDS V=2 N=b R=[]
 S< type=CDS V=3 N=c res=[c1,c2]
 `,
-			engine.Selection{Name: "c1", Client: "n1", Type: "CDS"},
+			history.Selection{Name: "c1", Client: "n1", Type: "CDS"},
 			[]string{"n1 CDS 1 ACKED", "n1 CDS 2 ACKED removed", "n1 CDS 3 SENT"},
 		},
 		{
@@ -82,7 +86,7 @@ C> type=EDS V=1 N=a R=[e1,e2]
 S< type=EDS V=2 N=b res=[e2]
 C> type=EDS V=2 N=b R=[e1,e2]
 `,
-			engine.Selection{Name: "e1"},
+			history.Selection{Name: "e1"},
 			[]string{"n1 EDS 1 ACKED"},
 		},
 		{
@@ -95,7 +99,7 @@ D> type=CDS N=b
 d< type=CDS N=c rm=[c1]
 D> type=CDS N=c
 `,
-			engine.Selection{Name: "c1"},
+			history.Selection{Name: "c1"},
 			[]string{"n1 CDS 7 ACKED", "n1 CDS  ACKED removed"},
 		},
 		{
@@ -107,7 +111,7 @@ C> type=EDS V= N= R=[x] node=n2
 @2 S< type=EDS V=2 N=a res=[x]
 @1 C> type=CDS V=1 N=a R=[]
 `,
-			engine.Selection{Name: "x"},
+			history.Selection{Name: "x"},
 			[]string{"n1 CDS 1 ACKED", "n2 EDS 2 SENT"},
 		},
 		{
@@ -126,7 +130,7 @@ C> type=CDS V=1 N= R=[] node=n1
 S< type=CDS V=2 N=a res=[c2]
 C> type=CDS V=2 N=a R=[]
 `,
-			engine.Selection{Name: "c1"},
+			history.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 ACKED x2", "n1 CDS 2 ACKED removed"},
 		},
 		{
@@ -138,7 +142,7 @@ C> type=CDS V= N= R=[c2] node=n1
 S< type=CDS V=1 N=a res=[c2]
 C> type=CDS V=1 N=a R=[c2]
 `,
-			engine.Selection{Name: "c1"},
+			history.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 SENT"},
 		},
 		{
@@ -149,7 +153,7 @@ C> type=CDS V=1 N=a R=[]
 S< type=CDS V=1 N=b res=[hb:c1~5s]
 S< type=CDS V=1 N=c res=[hb:c1~5s]
 `,
-			engine.Selection{Name: "c1"},
+			history.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 ACKED heartbeats 2"},
 		},
 		{
@@ -160,7 +164,7 @@ C> type=CDS V= N=a R=[] err="no" code=13
 S< type=CDS V=2 N=b res=[c1]
 C> type=CDS V=2 N=b R=[]
 `,
-			engine.Selection{Name: "c1"},
+			history.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 ACKED x2"},
 		},
 		{
@@ -168,7 +172,7 @@ C> type=CDS V=2 N=b R=[]
 			`C> type=CDS V= N= R=[xdstp://a/envoy.config.cluster.v3.Cluster/x?b=1&a=2] node=n1
 S< type=CDS V=1 N=a res=[xdstp://a/envoy.config.cluster.v3.Cluster/x?a=2&b=1]
 `,
-			engine.Selection{Name: "xdstp://a/envoy.config.cluster.v3.Cluster/x?b=1&a=2"},
+			history.Selection{Name: "xdstp://a/envoy.config.cluster.v3.Cluster/x?b=1&a=2"},
 			[]string{"n1 CDS 1 SENT"},
 		},
 	} {
@@ -182,22 +186,22 @@ S< type=CDS V=1 N=a res=[xdstp://a/envoy.config.cluster.v3.Cluster/x?a=2&b=1]
 
 func TestLastStep(t *testing.T) {
 	const a, n, r = engine.Acked, engine.Rejected, engine.Sent
-	version := func(s engine.ResourceState) engine.Version { return engine.Version{State: s} }
-	gone := engine.Version{State: a, Removed: true}
+	version := func(s engine.ResourceState) history.Version { return history.Version{State: s} }
+	gone := history.Version{State: a, Removed: true}
 	for i, test := range []struct {
-		versions []engine.Version
-		want     engine.Step
+		versions []history.Version
+		want     history.Step
 		ok       bool
 	}{
-		{nil, engine.Step{}, false},
-		{[]engine.Version{version(a)}, engine.Step{From: -1, To: 0}, false},
-		{[]engine.Version{version(a), version(a), version(r)}, engine.Step{From: 1, To: 2}, true},
-		{[]engine.Version{version(a), version(n), version(n)}, engine.Step{From: 0, To: 2}, true},
-		{[]engine.Version{version(n), version(n)}, engine.Step{From: 0, To: 1}, true},
-		{[]engine.Version{version(a), version(n), version(a)}, engine.Step{From: 1, To: 2}, true},
-		{[]engine.Version{version(a), gone, version(a), gone}, engine.Step{From: 0, To: 2}, true},
+		{nil, history.Step{}, false},
+		{[]history.Version{version(a)}, history.Step{From: -1, To: 0}, false},
+		{[]history.Version{version(a), version(a), version(r)}, history.Step{From: 1, To: 2}, true},
+		{[]history.Version{version(a), version(n), version(n)}, history.Step{From: 0, To: 2}, true},
+		{[]history.Version{version(n), version(n)}, history.Step{From: 0, To: 1}, true},
+		{[]history.Version{version(a), version(n), version(a)}, history.Step{From: 1, To: 2}, true},
+		{[]history.Version{version(a), gone, version(a), gone}, history.Step{From: 0, To: 2}, true},
 	} {
-		if got, ok := engine.LastStep(test.versions); got != test.want || ok != test.ok {
+		if got, ok := history.LastStep(test.versions); got != test.want || ok != test.ok {
 			t.Errorf("%d: %v, %v", i, got, ok)
 		}
 	}
@@ -206,29 +210,29 @@ func TestLastStep(t *testing.T) {
 // In real sessions each version's content is where it says, and no two in a row
 // are the same.
 func TestHistoryOfSessions(t *testing.T) {
-	files, err := filepath.Glob("testdata/sessions/*.xdsp")
+	files, err := filepath.Glob("../../../check/testdata/sessions/*.xdsp")
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d recordings, %v", len(files), err)
 	}
 	seen, rejected := 0, 0
 	for _, file := range files {
 		entries := recordertest.Entries(t, file)
-		names := make(map[string]*engine.History)
-		tracker := check.NewTracker(nil)
-		changes := make([]check.Change, len(entries))
+		names := make(map[string]*history.History)
+		tracker := engine.New(engine.Options{})
+		changes := make([]engine.Change, len(entries))
 		for i := range entries {
 			changes[i] = tracker.Step(&entries[i])
 			if m := changes[i].Message; m != nil {
 				for _, r := range m.Resources {
-					names[r.Name] = engine.NewHistory(engine.Selection{Name: r.Name}, nil)
+					names[r.Name] = history.New(history.Selection{Name: r.Name}, nil)
 				}
 			}
 		}
 		for name, h := range names {
 			for i := range entries {
-				h.Step(&entries[i], &changes[i].Change)
+				h.Step(&entries[i], &changes[i])
 			}
-			last := make(map[string]engine.Version)
+			last := make(map[string]history.Version)
 			for _, v := range h.Versions() {
 				seen++
 				if v.State == engine.Rejected {
@@ -251,45 +255,5 @@ func TestHistoryOfSessions(t *testing.T) {
 	}
 	if seen < 200 || rejected < 10 {
 		t.Errorf("%d versions, %d of them rejected", seen, rejected)
-	}
-}
-
-func TestHoldings(t *testing.T) {
-	s := parsed(t, `C> type=CDS V= N= R=[] node=n1
-S< type=CDS V=1 N=a res=[c1,c2,c3]
-C> type=CDS V=1 N=a R=[]
-S< type=CDS V=2 N=b res=[c1#2,c2]
-C> type=CDS V=2 N=b R=[]
-S< type=CDS V=3 N=c res=[c1#3,c2#3]
-C> type=CDS V=2 N=c R=[] err="no" code=13
-C> type=EDS V= N= R=[e1,e2]
-S< type=EDS V=5 N=a res=[e1]
-C> type=EDS V=5 N=a R=[e1,e2]
-S< type=EDS V=6 N=b res=[e2]
-C> type=EDS V=6 N=b R=[e1,e2]
-S< type=EDS V=7 N=c res=[e2#2]
--- stream 2
-D> type=CDS sub=[*] node=n2
-d< type=CDS N=a res=[c1@1,c2@1]
-D> type=CDS N=a
-d< type=CDS N=b res=[c2@2#2] rm=[c1]
-D> type=CDS N=b
-`)
-	k := check.NewChecker(check.Options{})
-	for e := range s.Entries() {
-		k.Step(&e)
-	}
-	h := k.Holdings()
-	var got []string
-	for _, client := range h.Clients() {
-		for _, typ := range h.Types(client) {
-			for _, r := range h.Of(client, typ) {
-				got = append(got, strings.Join([]string{client, typ, r.Name, r.Version}, " "))
-			}
-		}
-	}
-	want := []string{"n1 CDS c1 2", "n1 CDS c2 2", "n1 EDS e1 5", "n1 EDS e2 6", "n2 CDS c2 2"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

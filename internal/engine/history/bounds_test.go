@@ -1,0 +1,64 @@
+package history
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/session"
+)
+
+func is[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	h := New(Selection{Name: "r"}, nil)
+	for i := range maxHoldings - 1 {
+		h.holdings[clientType{client: strconv.Itoa(i)}] = &holding{}
+	}
+	for i, name := range []string{"last", "one more"} {
+		is(t, "holding "+name, h.newHolding(clientType{client: name}) != nil, i == 0)
+		is(t, "beyond "+name, h.Beyond(), i)
+	}
+	h.holdings[clientType{client: "last"}].over = true
+	is(t, "in place of who is gone", h.newHolding(clientType{client: "new"}) != nil, true)
+	is(t, "holdings", len(h.holdings), maxHoldings)
+
+	for i := range maxHashes - 1 {
+		h.hashes[rawHash{1, byte(i), byte(i >> 8)}] = [16]byte{}
+	}
+	for i, want := range []int{maxHashes, 1} {
+		h.hashOf(rawHash{2, byte(i)}, &decode.Resource{}, false)
+		is(t, "hashes", len(h.hashes), want)
+	}
+
+	h.versions = make([]*Version, maxVersions-1)
+	for _, forgotten := range []int{0, maxVersions / 8} {
+		h.version(&session.Entry{}, &engine.Change{Message: &decode.Message{}}, &holding{}, clientType{})
+		is(t, "forgotten", h.Forgotten(), forgotten)
+		is(t, "versions", len(h.versions), maxVersions-forgotten+min(forgotten, 1))
+	}
+}
+
+// Responses wait for their answer until twice as many others do. Then one half is
+// forgotten, the older one.
+func TestResponsesThatWaitAreBounded(t *testing.T) {
+	h := New(Selection{Name: "r"}, nil)
+	for seq := range session.Seq(2*maxUnjudged - 1) {
+		h.await(seq, pushed{})
+	}
+	is(t, "that wait", len(h.open), 2*maxUnjudged-1)
+	delete(h.open, 0) // was answered
+	h.await(2*maxUnjudged, pushed{})
+	is(t, "that wait", len(h.open), maxUnjudged)
+	is(t, "in order", len(h.order), maxUnjudged)
+	_, first := h.open[maxUnjudged-1]
+	_, next := h.open[maxUnjudged]
+	is(t, "the oldest", fmt.Sprint(first, next), "false true")
+}
