@@ -84,7 +84,7 @@ var allowed = map[string][]string{
 	"tui/chosen":               {},
 	"tui/widget":               {"internal/shortname", "internal/render", "tui/key"}, // no xDS, no screen
 	"tui/alias":                {"internal/xds", "internal/engine", "check", "internal/render", "tui/widget"},
-	"tui/index":                {"internal/clip", "internal/fold", "internal/pushes", "session", "internal/xds", "internal/effect", "internal/engine", "recorder", "decode", "check", "internal/render"},
+	"tui/index":                {"internal/clip", "internal/fold", "internal/pushes", "session", "internal/xds", "internal/recent", "internal/effect", "internal/engine", "recorder", "decode", "check", "internal/render"},
 	"tui/source":               {"session", "internal/engine", "internal/notes", "recorder", "check", "tui/alias", "tui/index"},
 	"tui/view":                 {"session", "internal/effect", "internal/engine", "check", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
 	"tui/marks":                {"session", "internal/notes", "internal/render", "tui/index"},

@@ -174,20 +174,31 @@ func TestBiggestAndTalkers(t *testing.T) {
 	}
 }
 
-// On so many streams it is known what came last, and so what comes again.
+// What a stream is sent again is counted, however many were there before it. Those that
+// were quiet for longest are forgotten.
 func TestSubscriptionsThatAreRemembered(t *testing.T) {
-	for _, n := range []int{maxSubscriptions - 1, maxSubscriptions} {
-		x := New()
-		for i := range n {
-			x.stats.last[subscription{uint32(1000 + i), 1}] = sent{}
+	x := New()
+	e := session.Entry{Conn: 1, Side: session.Server, Kind: session.KindMessage, Message: &session.Message{Size: 10}}
+	again := func(stream session.StreamID) bool {
+		before := x.stats.total.Again
+		e.Seq++
+		e.Stream = stream
+		x.add(&e, &check.Change{Change: engine.Change{Type: "CDS", What: engine.RESP, Message: &decode.Message{Version: "1"}}})
+		return x.stats.total.Again > before
+	}
+	const many = 3 * maxSubscriptions / 2
+	for id := range session.StreamID(many) {
+		if again(2 + id) {
+			t.Fatalf("the first of stream %d came again", 2+id)
 		}
-		e := session.Entry{Conn: 1, Stream: 1, Side: session.Server, Kind: session.KindMessage, Message: &session.Message{Size: 10}}
-		for range 2 {
-			e.Seq++
-			x.add(&e, &check.Change{Change: engine.Change{Type: "CDS", What: engine.RESP, Message: &decode.Message{Version: "1"}}})
+		if id%1000 == 0 && again(1) != (id > 0) {
+			t.Fatalf("after %d streams it is not known what comes again on the first", id)
 		}
-		if again := x.Stats().Again; again != uint64(maxSubscriptions-n) {
-			t.Errorf("beside %d others, %d came again", n, again)
+		if all := x.stats.last.Cost(); all > maxSubscriptions {
+			t.Fatalf("%d are remembered", all)
 		}
+	}
+	if again(2) || !again(1+many) {
+		t.Error("it is not the stream that was quiet for longest that is forgotten")
 	}
 }

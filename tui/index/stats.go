@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/recent"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -20,7 +21,7 @@ const (
 	// maxTalkers is how many clients a Stats has.
 	maxTalkers = 10
 	// maxSubscriptions bounds the streams and types of which the last response is
-	// remembered, to tell what comes again.
+	// remembered, to tell what comes again. Those that were quiet for longest go first.
 	maxSubscriptions = 1 << 16
 )
 
@@ -103,7 +104,7 @@ type counter struct {
 	clients []Talker // by the word of the client; without names
 	spoke   int
 	biggest []big // ascending
-	last    map[subscription]sent
+	last    recent.Map[subscription, sent]
 	missed  uint64
 }
 
@@ -124,7 +125,7 @@ type sent struct {
 	count         int32
 }
 
-func newCounter() *counter { return &counter{last: make(map[subscription]sent)} }
+func newCounter() *counter { return &counter{} }
 
 // add counts an entry.
 func (s *counter) add(x *Index, r *Row, e *session.Entry) {
@@ -161,11 +162,11 @@ func (s *counter) add(x *Index, r *Row, e *session.Entry) {
 		now.Nacks++
 	case r.What.Response() && r.version != 0:
 		key, is := subscription{r.place, r.typ}, sent{r.version, r.Size, r.Count}
-		if was, known := s.last[key]; known && was == is {
+		if was, known := s.last.Get(key); known && was == is {
 			t.Again++
 			s.total.Again++
-		} else if known || len(s.last) < maxSubscriptions {
-			s.last[key] = is
+		} else {
+			s.last.Put(key, is, 1, maxSubscriptions)
 		}
 	}
 	if r.waited != 0 && !r.What.Response() {
