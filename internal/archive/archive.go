@@ -295,16 +295,18 @@ func (a *Archive) tell(text, hint string) {
 	}
 }
 
-// maxTold bounds what is remembered of what was told once.
+// maxTold bounds what is remembered of what was told once. After that many it is told
+// from the beginning.
 const maxTold = 1000
 
 // tellOnce is tell for what is worth it once, whatever happens between.
 func (a *Archive) tellOnce(what, text, hint string) {
 	a.mu.Lock()
-	again := a.told[what] || len(a.told) >= maxTold
-	if !again {
-		a.told[what] = true
+	again := a.told[what]
+	if !again && len(a.told) >= maxTold {
+		clear(a.told)
 	}
+	a.told[what] = true
 	a.mu.Unlock()
 	if !again {
 		a.tell(text, hint)
