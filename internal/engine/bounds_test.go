@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -281,6 +283,36 @@ func TestPollsAreBounded(t *testing.T) {
 		fill(k.polls, n, func(i int) pollKey { return pollKey{names: uint64(i)} }, nil)
 		is(t, fmt.Sprint("room beside ", n), k.newPolls(pollKey{by, 9}) != nil, room)
 	}
+}
+
+// Clients that poll and leave, one after the other: those that are gone take no room of
+// those that come.
+func TestPollsOfClientsThatLeft(t *testing.T) {
+	k, last := New(Options{Past: DefaultPast}), (*polls)(nil)
+	poll := func(client string, conn session.ConnID, name string) *polls {
+		s := &Stream{Conn: conn, client: client, Method: xds.Method{Variant: xds.VariantREST, Path: "/v3/discovery:clusters"}}
+		k.joinPolls(s, &decode.Message{Names: []string{name}}, session.Seq(conn))
+		if s.polls == nil {
+			t.Fatalf("the polls of client %s are none", client)
+		}
+		return s.polls
+	}
+	for i := range session.ConnID(maxPolls + 2) {
+		last = poll(fmt.Sprint(i), i+1, "a")
+		k.hangUp(last, i+1, "")
+	}
+	again := poll(fmt.Sprint(maxPolls+1), 1<<20, "a")
+	is(t, "who comes back goes on", again == last, true)
+	is(t, "polls of who is gone", k.gonePolls, maxPolls+1)
+	k.hangUp(again, 1<<20, "")
+	for i := range session.ConnID(maxLists + 2) { // what is forgotten for this is not forgotten twice
+		k.hangUp(poll("one", 2<<20+i, word(int(i))), 2<<20+i, "")
+	}
+	k.past.budget = 0
+	k.past.fit()
+	is(t, "bytes of the past", k.past.used, 0)
+	is(t, "polls", len(k.polls)+len(k.pollers)+k.gonePolls, 0)
+	is(t, "forgotten", k.past.forgotten, maxPolls+2+maxLists)
 }
 
 func TestDepthOfATreeIsBounded(t *testing.T) {

@@ -15,18 +15,19 @@ import (
 // every entry, in order, is a pure function of them, and is not safe for
 // concurrent use.
 type Engine struct {
-	o        Options
-	conns    map[session.ConnID]*conn
-	Streams  map[session.StreamID]*Stream // that are open
-	late     map[session.StreamID]*Stream // that ended a short while ago
-	ending   []session.StreamID           // the order of late
-	polls    map[pollKey]*polls
-	pollers  map[poller][]*polls
-	closed   []*Stream // by the last entry
-	past     past
-	lists    lists
-	editions map[editionsKey]*editions // that streams share
-	cache    chunk.Cache
+	o         Options
+	conns     map[session.ConnID]*conn
+	Streams   map[session.StreamID]*Stream // that are open
+	late      map[session.StreamID]*Stream // that ended a short while ago
+	ending    []session.StreamID           // the order of late
+	polls     map[pollKey]*polls
+	gonePolls int // of these, whose clients are not there
+	pollers   map[poller][]*polls
+	closed    []*Stream // by the last entry
+	past      past
+	lists     lists
+	editions  map[editionsKey]*editions // that streams share
+	cache     chunk.Cache
 
 	Peers    peers
 	clients  clients

@@ -70,8 +70,7 @@ func (k *Engine) joinPolls(t *Stream, m *decode.Message, seq session.Seq) {
 		k.polls[key] = p
 	}
 	p.last = seq
-	k.past.drop(p.memento)
-	p.memento = nil
+	k.resumePolls(p)
 	if _, known := p.conns[t.Conn]; !known {
 		p.conns[t.Conn] = struct{}{}
 		cn.polls = append(cn.polls, p)
@@ -85,7 +84,7 @@ func (k *Engine) newPolls(key pollKey) *polls {
 	if len(list) >= maxLists {
 		k.forgetPolls(slices.MinFunc(list, func(a, b *polls) int { return cmp.Compare(a.last, b.last) }))
 	}
-	if len(k.polls) >= maxPolls {
+	if len(k.polls)-k.gonePolls >= maxPolls {
 		return nil
 	}
 	p := &polls{Types: newTypes(), key: key, conns: make(map[session.ConnID]struct{})}
@@ -126,6 +125,8 @@ func (k *Engine) hangUp(p *polls, id session.ConnID, why string) {
 	if delete(p.conns, id); len(p.conns) > 0 {
 		return
 	}
+	k.resumePolls(p)
+	k.gonePolls++
 	p.memento = k.past.add(p.bytes(), func() { k.forgetPolls(p) })
 	if of := p.of; of != nil && !of.here() {
 		of.gone, of.why = k.Now, why
@@ -133,7 +134,18 @@ func (k *Engine) hangUp(p *polls, id session.ConnID, why string) {
 	}
 }
 
+// resumePolls takes a conversation out of the past, if it is in there.
+func (k *Engine) resumePolls(p *polls) {
+	if p.memento == nil {
+		return
+	}
+	k.gonePolls--
+	k.past.drop(p.memento)
+	p.memento = nil
+}
+
 func (k *Engine) forgetPolls(p *polls) {
+	k.resumePolls(p)
 	for _, s := range p.Order {
 		k.lists.release(s.list)
 		if p.of != nil {
