@@ -77,19 +77,27 @@ func responses(t *testing.T, name string, see func(c *check.Change)) {
 	}
 }
 
-// Of so many contents it is known of what they were made.
+// Of so many contents it is known of what they were made: of those that came last.
 func TestMadeIsBounded(t *testing.T) {
-	const name = "systems/eg-updates-plain.xdsp"
-	all := made{}
-	responses(t, name, all.see)
-	some := make(made, maxMade)
-	for i := range maxMade - 1 {
+	var all, some made
+	responses(t, "systems/eg-updates-plain.xdsp", all.see)
+	for i := range 2 * maxMade {
 		var hash [16]byte
 		binary.LittleEndian.PutUint32(hash[:], uint32(i))
-		some[hash] = sources{}
+		some.byHash.Put(hash, sources{}, 1, maxMade)
 	}
-	if responses(t, name, some.see); len(some) != maxMade || len(all) < 2 {
-		t.Errorf("of %d contents and %d it is known of %d", maxMade-1, len(all), len(some))
+	was := some.byHash.Cost()
+	responses(t, "systems/eg-updates-plain.xdsp", func(c *check.Change) {
+		some.see(c)
+		for it := range c.Response.AddedOrChanged() {
+			a, b := all.of(&engine.Held{Hash: it.Content.Facts.Hash}, nil), some.of(&engine.Held{Hash: it.Content.Facts.Hash}, nil)
+			if len(a.list) != len(b.list) {
+				t.Fatalf("%s was made of %v, and %v is known", it.Name, a.list, b.list)
+			}
+		}
+	})
+	if is := some.byHash.Cost(); all.byHash.Cost() < 2 || was > maxMade || is > maxMade {
+		t.Errorf("of %d contents it is known, then of %d", was, is)
 	}
 }
 

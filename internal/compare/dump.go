@@ -132,7 +132,7 @@ func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 		held[compare.Name{Type: dump.Resources[i].Type, Name: dump.Resources[i].Name}] = true
 	}
 	sent := map[string]map[compare.Name]bool{} // by client, of those that are held
-	origins := made{}
+	var origins made
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30, Types: c.Types})
 	if err := c.through(ctx, source, &input.Staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
 		if !until.IsZero() && e.Time.After(until) {

@@ -35,7 +35,7 @@ func (c *Comparison) readHoldings(ctx context.Context, source, name string) (*ho
 	}
 	defer src.Close()
 	heap.Lean()
-	h := &holder{name: src.Name, contents: contents{limit: maxContents}, names: newSurvey(), made: made{}}
+	h := &holder{name: src.Name, contents: contents{limit: maxContents}, names: newSurvey()}
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30, Types: c.Types})
 	err = c.Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
 		if e.Kind == session.KindMessage && e.Side == session.Server && e.Message != nil && !e.Message.Whole() {
