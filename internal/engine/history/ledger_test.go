@@ -77,10 +77,18 @@ func describe(name string, v *history.Version) string {
 		value any
 		there bool
 	}{
-		{"version", v.Version, v.Version != ""}, {"nonce", v.Nonce, v.Nonce != ""}, {"with", v.With, v.With > 0},
-		{"removed", v.Removed, v.Removed}, {"size", v.Size, v.Size > 0}, {"is", v.State, true}, {"by", v.Judged, v.Judged > 0},
-		{"why", v.Reason, v.Reason != ""}, {"pushes", v.Pushes, true}, {"last", v.Last, true},
-		{"heartbeats", v.Heartbeats, v.Heartbeats > 0}, {"uncertain", v.Uncertain, v.Uncertain},
+		{"version", v.Version, v.Version != ""},
+		{"nonce", v.Nonce, v.Nonce != ""},
+		{"with", v.With, v.With > 0},
+		{"removed", v.Removed, v.Removed},
+		{"size", v.Size, v.Size > 0},
+		{"is", v.State, true},
+		{"by", v.Judged, v.Judged > 0},
+		{"why", v.Reason, v.Reason != ""},
+		{"pushes", v.Pushes, true},
+		{"last", v.Last, true},
+		{"heartbeats", v.Heartbeats, v.Heartbeats > 0},
+		{"uncertain", v.Uncertain, v.Uncertain},
 	} {
 		if part.there {
 			s += fmt.Sprintf(", %s %v", part.name, part.value)
