@@ -65,8 +65,8 @@ var allowed = map[string][]string{
 	"internal/mcp":       {"internal/nearest", "internal/console", "internal/render"},
 	"internal/compare":   {"session", "internal/nearest", "internal/recent", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/engine/history", "internal/configdump", "decode", "check", "internal/render"},
 	"internal/convert":   {"session", "internal/xds", "internal/notes", "internal/configdump", "internal/held", "internal/engine", "internal/engine/history", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
-	// It keeps no account: what entries mean it is told.
 	"internal/engine/history":  {"session", "internal/engine", "decode"},
+	// It keeps no account: what entries mean it is told.
 	"internal/convert/columns": {"session", "internal/xds", "internal/recent", "internal/engine", "recorder", "decode", "check"},
 	"internal/report":          {"session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/pseudonym":       {"session", "internal/xds", "internal/protoscan", "decode"},

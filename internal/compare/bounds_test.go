@@ -35,8 +35,14 @@ func TestContentsAreBounded(t *testing.T) {
 			kept++
 		}
 	}
-	if kept+k.gone != 40 || k.gone == 0 {
-		t.Errorf("%d are kept, and %d are said to be gone", kept, k.gone)
+	gone := 0
+	for i := range byte(60) { // the last 20 never were there
+		if k.lost([16]byte{i}) {
+			gone++
+		}
+	}
+	if kept+gone != 40 || gone == 0 {
+		t.Errorf("%d are kept, and %d are said to be gone", kept, gone)
 	}
 	if k.get([16]byte{0}) == nil || k.get([16]byte{39}) == nil || k.get([16]byte{1}) != nil {
 		t.Error("it is not what was sent last that is there")
@@ -117,8 +123,8 @@ func TestWhatWasSentLastIsKept(t *testing.T) {
 			}
 		}
 	})
-	if r := k.get(last); r == nil || r.Name != "default/eg/http" || k.gone == 0 {
-		t.Errorf("%v is there, and %d are gone", r, k.gone)
+	if r := k.get(last); r == nil || r.Name != "default/eg/http" || len(k.met) < 2 {
+		t.Errorf("%v is there, of %d", r, len(k.met))
 	}
 }
 
@@ -147,15 +153,26 @@ func TestMaskedContentsAreKept(t *testing.T) {
 }
 
 // Two contents that differ, of which one did not fit into memory: that is said, and counted
-// as a difference.
+// as a difference. Of what has no masks the contents are not needed.
 func TestContentThatIsGone(t *testing.T) {
 	a, b := &engine.Held{Name: "x", Hash: [16]byte{1}}, &engine.Held{Name: "x", Hash: [16]byte{2}}
-	for gone, unkept := range map[int]int{0: 0, 1: 1} {
+	full := map[[16]byte]struct{}{}
+	for i := range maxMet {
+		full[[16]byte{3, byte(i), byte(i >> 8), byte(i >> 16)}] = struct{}{}
+	}
+	for _, c := range []struct {
+		met    map[[16]byte]struct{}
+		unkept int
+	}{{nil, 0}, {map[[16]byte]struct{}{{3}: {}}, 0}, {map[[16]byte]struct{}{b.Hash: {}}, 1}, {full, 1}} {
 		var d render.TypeDiff
-		s := sessions{f: &Comparison{}, a: &holder{}, b: &holder{contents: contents{gone: gone}}}
+		s := sessions{f: &Comparison{}, a: &holder{}, b: &holder{contents: contents{met: c.met}}}
 		s.resource(&d, clientPair{}, a, b)
-		if s.unkept != unkept || d.Differ != 1 || !s.differs {
-			t.Errorf("of %d that are gone %d are not known; %d differ", gone, s.unkept, d.Differ)
+		if s.unkept != c.unkept || d.Differ != 1 || !s.differs {
+			t.Errorf("of %d that were met, %d are not known; %d differ", len(c.met), s.unkept, d.Differ)
 		}
+	}
+	k := contents{met: full, limit: 1}
+	if k.keep([16]byte{9}, &decode.Resource{}); len(k.met) != maxMet {
+		t.Errorf("%d are remembered", len(k.met))
 	}
 }

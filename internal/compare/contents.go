@@ -9,15 +9,20 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/recent"
 )
 
-// maxContents bounds the contents of one recording that are kept to be compared, in bytes.
-const maxContents = 256 << 20
+const (
+	// maxContents bounds the contents of one recording that are kept to be compared, in
+	// bytes.
+	maxContents = 256 << 20
+	// maxMet bounds those of which it is known that they were kept once.
+	maxMet = 1 << 18
+)
 
 // contents are those of resources, by their hash. Those that were not sent for longest
 // go first; the last few stay, however large.
 type contents struct {
 	limit  int64 // bytes
 	byHash recent.Map[[16]byte, *decode.Resource]
-	gone   int // how many
+	met    map[[16]byte]struct{}
 }
 
 func (k *contents) keep(hash [16]byte, r *decode.Resource) {
@@ -25,7 +30,19 @@ func (k *contents) keep(hash [16]byte, r *decode.Resource) {
 		return
 	}
 	r = &decode.Resource{Name: r.Name, TypeURL: r.TypeURL, Body: bytes.Clone(r.Body)}
-	k.gone += k.byHash.Put(hash, r, int64(len(r.Body)), k.limit)
+	k.byHash.Put(hash, r, int64(len(r.Body)), k.limit)
+	if k.met == nil {
+		k.met = make(map[[16]byte]struct{})
+	}
+	if len(k.met) < maxMet {
+		k.met[hash] = struct{}{}
+	}
+}
+
+// lost says whether a content was kept once and is not there any more, or may have been.
+func (k *contents) lost(hash [16]byte) bool {
+	_, met := k.met[hash]
+	return k.get(hash) == nil && (met || len(k.met) >= maxMet)
 }
 
 // get is nil for what was not kept.

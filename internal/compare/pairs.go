@@ -117,7 +117,7 @@ func (s *sessions) resource(t *render.TypeDiff, p clientPair, a, b *engine.Held)
 		t.Differ++
 		was, is := s.a.contents.get(a.Hash), s.b.contents.get(b.Hash)
 		switch {
-		case was == nil && s.a.contents.gone > 0, is == nil && s.b.contents.gone > 0:
+		case s.a.contents.lost(a.Hash), s.b.contents.lost(b.Hash):
 			s.unkept++
 		case was != nil && is != nil:
 			in := decode.Decoder{Types: s.f.Types}

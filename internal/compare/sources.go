@@ -27,6 +27,13 @@ func (m *made) see(c *check.Change) {
 	if c.Response == nil {
 		return
 	}
+	if m.byHash.Cost() > maxMade/2 { // what stays as it is must not go before what comes
+		for _, it := range c.Response.Resolved {
+			if it.Content != nil {
+				m.byHash.Get(it.Content.Facts.Hash)
+			}
+		}
+	}
 	for it := range c.Response.AddedOrChanged() {
 		if list, more := it.Sources(); len(list) > 0 {
 			m.byHash.Put(it.Content.Facts.Hash, sources{list, more}, 1, maxMade)

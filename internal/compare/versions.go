@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -29,6 +30,12 @@ func (c *Comparison) Versions(ctx context.Context, source, name string) error {
 	if st == nil {
 		return damage
 	}
+	if st.forgotten > 0 {
+		c.Warn("there are more versions than fit into memory: the oldest are left out, which are %s", render.Number(st.forgotten))
+	}
+	if st.beyond > 0 {
+		c.Warn("there are more clients at once than can be followed: %s to others are left out", render.Count(st.beyond, "push", "pushes"))
+	}
 	if len(st.sent) == 0 {
 		if damage != nil {
 			return damage
@@ -52,16 +59,7 @@ func (c *Comparison) Versions(ctx context.Context, source, name string) error {
 	if c.Output == "json" {
 		print = v.json
 	}
-	if err := print(steps); err != nil {
-		return err
-	}
-	if st.forgotten > 0 {
-		c.Warn("%s more came before these", render.Count(st.forgotten, "version", "versions"))
-	}
-	if st.beyond > 0 {
-		c.Warn("there are more clients at once than can be followed: %s to others are left out", render.Count(st.beyond, "push", "pushes"))
-	}
-	return damage
+	return cmp.Or(print(steps), damage)
 }
 
 // versionsView is the versions of one resource, about to be shown.

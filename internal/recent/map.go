@@ -37,11 +37,10 @@ func (m *Map[K, V]) Get(k K) (v V, ok bool) {
 }
 
 // Put enters a value that costs something. Where all together would cost more
-// than limit, the part that was not used for longest is forgotten: forgot is how many
-// values that were.
-func (m *Map[K, V]) Put(k K, v V, cost, limit int64) (forgot int) {
+// than limit, the part that was not used for longest is forgotten. What is used between
+// any few Puts stays, however much that is.
+func (m *Map[K, V]) Put(k K, v V, cost, limit int64) {
 	if m.parts[0] == nil || m.cost[0]+cost > limit/generations {
-		forgot = len(m.parts[generations-1])
 		copy(m.parts[1:], m.parts[:])
 		copy(m.cost[1:], m.cost[:])
 		m.parts[0], m.cost[0] = make(map[K]entry[V]), 0
@@ -51,7 +50,6 @@ func (m *Map[K, V]) Put(k K, v V, cost, limit int64) (forgot int) {
 	}
 	m.parts[0][k] = entry[V]{v, cost}
 	m.cost[0] += cost
-	return forgot
 }
 
 // Cost is what all that is held costs.

@@ -20,15 +20,23 @@ func is[T comparable](t *testing.T, what string, got, want T) {
 func TestBounds(t *testing.T) {
 	h := New(Selection{Name: "r"}, nil)
 	for i := range maxHoldings - 1 {
-		h.holdings[clientType{client: strconv.Itoa(i)}] = &holding{}
+		h.holdings[clientType{client: strconv.Itoa(i)}] = &holding{last: &Version{Last: session.Seq(i)}}
 	}
 	for i, name := range []string{"last", "one more"} {
 		is(t, "holding "+name, h.newHolding(clientType{client: name}) != nil, i == 0)
 		is(t, "beyond "+name, h.Beyond(), i)
 	}
-	h.holdings[clientType{client: "last"}].over = true
+	h.holdings[clientType{client: "last"}].last = &Version{}
+	for i := range 16 {
+		h.holdings[clientType{client: strconv.Itoa(i)}].over = true
+	}
+	is(t, "none that was looked for a while ago", h.newHolding(clientType{client: "new"}) != nil, false)
+	h.Step(&session.Entry{Kind: session.KindDisconnect, Conn: 7}, &engine.Change{})
 	is(t, "in place of who is gone", h.newHolding(clientType{client: "new"}) != nil, true)
-	is(t, "holdings", len(h.holdings), maxHoldings)
+	is(t, "holdings", len(h.holdings), maxHoldings-1)
+	for i, there := range map[int]bool{0: false, 1: false, 2: true, 15: true, 16: true} {
+		is(t, fmt.Sprint("holding ", i), h.holdings[clientType{client: strconv.Itoa(i)}] != nil, there)
+	}
 
 	for i := range maxHashes - 1 {
 		h.hashes[rawHash{1, byte(i), byte(i >> 8)}] = [16]byte{}

@@ -3,7 +3,7 @@
 package history
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +64,8 @@ type History struct {
 	hashes    map[rawHash][16]byte // of contents met lately
 	versions  []*Version           // oldest first
 	forgotten int
-	beyond    int // pushes to clients that are too many
+	beyond    int  // pushes to clients that are too many
+	allLive   bool // no holding is over
 	holdings  map[clientType]*holding
 	open      map[session.Seq]pushed // responses without an answer
 	order     []session.Seq          // of open, oldest first
@@ -136,6 +137,7 @@ func (h *History) Step(e *session.Entry, c *engine.Change) {
 		for _, l := range h.holdings {
 			l.over = l.over || c.Ended && l.on == e.Stream || e.Kind == session.KindDisconnect && l.conn == e.Conn
 		}
+		h.allLive = false
 	}
 	if m == nil || h.of.Client != "" && c.Client != h.of.Client || h.of.Type != "" && c.Type != h.of.Type {
 		return
@@ -257,16 +259,33 @@ func (h *History) removed(e *session.Entry, c *engine.Change, l *holding, key cl
 }
 
 func (h *History) newHolding(key clientType) *holding {
-	if len(h.holdings) >= maxHoldings { // who comes back begins anew
-		maps.DeleteFunc(h.holdings, func(_ clientType, l *holding) bool { return l.over })
-	}
-	if len(h.holdings) >= maxHoldings {
+	if len(h.holdings) >= maxHoldings && !h.makeRoom() {
 		h.beyond++
 		return nil
 	}
 	l := &holding{}
 	h.holdings[key] = l
 	return l
+}
+
+// makeRoom lets go of an eighth of the holdings of which the stream is over, those that
+// were sent something longest ago. Who comes back begins anew.
+func (h *History) makeRoom() bool {
+	if h.allLive {
+		return false
+	}
+	var over []clientType
+	for key, l := range h.holdings {
+		if l.over {
+			over = append(over, key)
+		}
+	}
+	slices.SortFunc(over, func(a, b clientType) int { return cmp.Compare(h.holdings[a].last.Last, h.holdings[b].last.Last) })
+	for _, key := range over[:(len(over)+7)/8] {
+		delete(h.holdings, key)
+	}
+	h.allLive = len(over) == 0
+	return !h.allLive
 }
 
 // version begins the next version of a holding.

@@ -19,7 +19,7 @@ func historyOf(t testing.TB, text string, of history.Selection) []history.Versio
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, tracker := history.New(of, nil), engine.New(engine.Options{})
+	h, tracker := history.New(of, nil), engine.New(engine.Options{Names: true})
 	for e := range s.Entries() {
 		c := tracker.Step(&e)
 		h.Step(&e, &c)
@@ -218,7 +218,7 @@ func TestHistoryOfSessions(t *testing.T) {
 	for _, file := range files {
 		entries := recordertest.Entries(t, file)
 		names := make(map[string]*history.History)
-		tracker := engine.New(engine.Options{})
+		tracker := engine.New(engine.Options{Names: true})
 		changes := make([]engine.Change, len(entries))
 		for i := range entries {
 			changes[i] = tracker.Step(&entries[i])
