@@ -237,6 +237,27 @@ func TestNameListsAreBounded(t *testing.T) {
 	}
 }
 
+// That a client may have been told that a resource is not there is no word of the server.
+func TestMayBeGoneIsNotDenied(t *testing.T) {
+	s, next := &Subscription{Stream: &Stream{}, Key: "CDS"}, &Subscription{Key: "CDS"}
+	s.markGone("told", true)
+	s.markGone("told", false)
+	s.markGone("perhaps", false)
+	next.Stream = &Stream{Previous: &Stream{Types: &Types{Subs: map[string]*Subscription{"CDS": s}}}}
+	New(Options{}).recall(next, []string{"told", "perhaps", "fresh"})
+	for _, of := range []*Subscription{s, next} {
+		is(t, "told", fmt.Sprint(of.MayBeGone("told"), of.Denied("told")), "true true")
+		is(t, "perhaps", fmt.Sprint(of.MayBeGone("perhaps"), of.Denied("perhaps")), "true false")
+		is(t, "fresh", fmt.Sprint(of.MayBeGone("fresh"), of.Denied("fresh")), "false false")
+	}
+	k := New(Options{})
+	k.Peers.forgotten = map[uint64]struct{}{}
+	fill(k.Peers.forgotten, maxForgotten, counted[uint64], struct{}{})
+	unsure := &Subscription{Stream: &Stream{}}
+	k.recall(unsure, []string{"x"})
+	is(t, "of one who may have been there", fmt.Sprint(unsure.MayBeGone("x"), unsure.Denied("x")), "true false")
+}
+
 // Of more clients than are remembered as forgotten, each may have been.
 func TestForgottenClientsAreBounded(t *testing.T) {
 	p := newPeers()
@@ -369,14 +390,14 @@ func TestUsedNoncesAreBounded(t *testing.T) {
 // Names that were given up are forgotten all at once, and a request that gives up more
 // than are remembered is remembered in part.
 func TestNamesGivenUpAreBounded(t *testing.T) {
-	k, s := New(Options{}), &Subscription{Type: "CDS", Stream: &Stream{Types: newTypes()}, Dropped: make(map[string]dropped), gone: make(map[string]struct{})}
+	k, s := New(Options{}), &Subscription{Type: "CDS", Stream: &Stream{Types: newTypes()}, Dropped: make(map[string]dropped), gone: make(map[string]bool)}
 	fill(s.Dropped, MaxDropped-1, word, dropped{})
-	fill(s.gone, MaxDropped-1, word, struct{}{})
+	fill(s.gone, MaxDropped-1, word, true)
 	for i, want := range []int{MaxDropped, 1} {
 		name := lastAndMore()[i]
 		k.drop(s, &Request{Removed: []string{name}})
 		is(t, "given up "+name, len(s.Dropped), want)
-		s.markGone(name)
+		s.markGone(name, true)
 		is(t, "gone "+name, s.MayBeGone(name), i == 0)
 	}
 	many := &Request{}

@@ -50,7 +50,7 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 	}
 	for _, name := range m.Removed {
 		if name = decode.NormalName(name); !s.Lost && s.Names.Has(name) {
-			s.markGone(name)
+			s.markGone(name, true)
 		}
 	}
 	s.remember(k, n)

@@ -112,8 +112,10 @@ func (k *Engine) recall(s *Subscription, names []string) {
 		return
 	}
 	for _, name := range names {
-		if unsure || was.MayBeGone(name) {
-			s.markGone(name)
+		if unsure {
+			s.markGone(name, false)
+		} else if was.MayBeGone(name) {
+			s.markGone(name, was.gone[name])
 		}
 	}
 }
@@ -143,14 +145,16 @@ func (k *Engine) toldBefore(s *Subscription) (was *Subscription, unsure bool) {
 	return was, was == nil || was.Lost
 }
 
-func (s *Subscription) markGone(name string) {
-	if len(s.gone) >= MaxDropped {
+// markGone notes that the server has told the client that it does not have a resource,
+// or, where that is not sure, may have.
+func (s *Subscription) markGone(name string, sure bool) {
+	if _, known := s.gone[name]; !known && len(s.gone) >= MaxDropped {
 		return
 	}
 	if s.gone == nil {
-		s.gone = make(map[string]struct{})
+		s.gone = make(map[string]bool)
 	}
-	s.gone[name] = struct{}{}
+	s.gone[name] = s.gone[name] || sure
 }
 
 // MayBeGone says whether the server has told the client, on this stream or one
@@ -161,10 +165,10 @@ func (s *Subscription) MayBeGone(name string) bool {
 }
 
 // Denied says whether the server has told the client that it does not have a
-// resource, or may have: in a delta response, or by leaving it out of all that there
-// is of the type, which the client accepted and has asked for nothing since.
+// resource: in a delta response, or by leaving it out of all that there is of the type,
+// which the client accepted and has asked for nothing since.
 func (s *Subscription) Denied(name string) bool {
-	if s.MayBeGone(name) {
+	if s.gone[name] {
 		return true
 	}
 	n := s.Newest()

@@ -83,7 +83,7 @@ type Subscription struct {
 	// gone are names that were asked for and that the server said it does not
 	// have, on this stream or one before; or may have said so, where part of
 	// that was not seen.
-	gone   map[string]struct{}
+	gone   map[string]bool
 	nonces []pastNonce // of the last responses, once the stream has ended
 	seed   maphash.Seed
 	Losses int // how often part of the stream was not seen
