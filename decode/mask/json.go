@@ -254,11 +254,12 @@ func (j *jsonMasker) plain(raw []byte) {
 		return
 	}
 	j.w.masked++
-	if len(text) == len(raw) {
+	if text == string(raw) {
 		copy(raw, b)
 		return
 	}
-	// With escapes in between, places in the text are not those in the source.
+	// With escapes in between, places in the text are not those in the source, though
+	// both may be as long: bytes that are no UTF-8 are longer in the text.
 	j.w.masks.fill(raw, []byte(text))
 }
 
