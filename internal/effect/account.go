@@ -128,11 +128,16 @@ func (a *Account) client(id string, at session.Seq) *client {
 	return cl
 }
 
-// forget lets go of the client that nobody spoke of for longest.
+// forget lets go of the client that nobody spoke of for longest; of one that was never
+// asked what it holds before any that was, for of it nothing can be judged.
 func (a *Account) forget(but *client) {
 	var oldest *client
 	for _, cl := range a.clients {
-		if cl != but && (oldest == nil || cl.last < oldest.last) {
+		if cl == but {
+			continue
+		}
+		if oldest == nil || len(cl.asked) == 0 && len(oldest.asked) > 0 ||
+			(len(cl.asked) == 0) == (len(oldest.asked) == 0) && cl.last < oldest.last {
 			oldest = cl
 		}
 	}

@@ -46,6 +46,21 @@ func TestClientsHaveABound(t *testing.T) {
 	if a.client("new", 4); a.clients["new"] == nil {
 		t.Error("the only client was forgotten")
 	}
+
+	a = Account{clients: map[string]*client{}}
+	a.client("asked long ago", 1).asked = []Asked{{}}
+	a.client("asked", 2).asked = []Asked{{}}
+	a.client("never asked", 3)
+	for _, gone := range []string{"never asked", "asked long ago", "asked"} {
+		a.size += maxBytes - a.size + 1 // the room of one is not enough
+		before := len(a.clients)
+		if a.clients["new"] == nil {
+			before++
+		}
+		if a.client("new", 4); a.clients[gone] != nil || len(a.clients) != before-1 {
+			t.Errorf("%q is not the one that was forgotten: %d are there", gone, len(a.clients))
+		}
+	}
 }
 
 // A resource has an account if there is room, and one that has none is counted.
