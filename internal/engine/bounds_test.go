@@ -398,7 +398,8 @@ func TestNamesGivenUpAreBounded(t *testing.T) {
 		k.drop(s, &Request{Removed: []string{name}})
 		is(t, "given up "+name, len(s.Dropped), want)
 		s.markGone(name, true)
-		is(t, "gone "+name, s.MayBeGone(name), i == 0)
+		is(t, "gone "+name, s.Denied(name), i == 0)
+		is(t, "may be gone", fmt.Sprint(s.MayBeGone(name), s.MayBeGone("any")), fmt.Sprint(true, i == 1))
 	}
 	many := &Request{}
 	for i := range MaxDropped + 1 {

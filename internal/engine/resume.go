@@ -149,6 +149,7 @@ func (k *Engine) toldBefore(s *Subscription) (was *Subscription, unsure bool) {
 // or, where that is not sure, may have.
 func (s *Subscription) markGone(name string, sure bool) {
 	if _, known := s.gone[name]; !known && len(s.gone) >= MaxDropped {
+		s.goneMore = true
 		return
 	}
 	if s.gone == nil {
@@ -161,7 +162,7 @@ func (s *Subscription) markGone(name string, sure bool) {
 // before, that it does not have a resource, or may have.
 func (s *Subscription) MayBeGone(name string) bool {
 	_, gone := s.gone[name]
-	return gone
+	return gone || s.goneMore
 }
 
 // Denied says whether the server has told the client that it does not have a

@@ -81,12 +81,13 @@ type Subscription struct {
 	former     former
 	Variants   bool // resources of one name differ by constraints, which have does not tell apart
 	// gone are names that were asked for and that the server said it does not
-	// have, on this stream or one before; or may have said so, where part of
-	// that was not seen.
-	gone   map[string]bool
-	nonces []pastNonce // of the last responses, once the stream has ended
-	seed   maphash.Seed
-	Losses int // how often part of the stream was not seen
+	// have, on this stream or one before: true; or may have said so, where part of
+	// that was not seen: false. Where there are too many, goneMore says so.
+	gone     map[string]bool
+	goneMore bool
+	nonces   []pastNonce // of the last responses, once the stream has ended
+	seed     maphash.Seed
+	Losses   int // how often part of the stream was not seen
 
 	Memory, Lasting Slots // of those who look at the type
 }
