@@ -60,6 +60,10 @@ type Summary struct {
 	// Forgotten is how often something that was over was forgotten, because
 	// Options.Past had no room for it.
 	Forgotten uint64
+	// FindingsForgotten is how many findings were forgotten, because newer ones had
+	// no room, and FindingsRefused how often one was not kept, because no other
+	// could be forgotten for it.
+	FindingsForgotten, FindingsRefused uint64
 }
 
 // NewChecker returns a Checker that has seen nothing.
@@ -72,7 +76,7 @@ func NewChecker(o Options) *Checker {
 	}
 	return &Checker{
 		Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Warm: o.Timers.Warm, Past: o.Past, Static: o.Static, Names: o.Names, Types: o.Types}),
-		types:  o.Types, timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm),
+		types:  o.Types, timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm), ledger: newLedger(),
 		polls: polls{limit: cmp.Or(o.Past, engine.DefaultPast) / pollPart},
 	}
 }
@@ -158,13 +162,14 @@ func (k *Checker) message(x *event) {
 	}
 }
 
-// Findings returns all findings so far, each of one client, in the order in
-// which they were first proved. Fold them for a person.
+// Findings returns all findings so far that are not forgotten, each of one client, in
+// the order in which they were first proved. Fold them for a person.
 func (k *Checker) Findings() []Finding {
-	out := make([]Finding, len(k.ledger.all))
-	for i, f := range k.ledger.all {
-		out[i] = *f
-		out[i].MoreClients = k.ledger.crowded[f.Cause]
+	out := make([]Finding, 0, k.ledger.Len())
+	for f := range k.ledger.All() {
+		one := *f
+		one.MoreClients = k.ledger.More(f.Common)
+		out = append(out, one)
 	}
 	return out
 }
@@ -172,7 +177,7 @@ func (k *Checker) Findings() []Finding {
 // Summary returns what was counted so far.
 func (k *Checker) Summary() Summary {
 	s := k.summary
-	s.Forgotten = k.Memory().Forgotten
+	s.Forgotten, s.FindingsForgotten, s.FindingsRefused = k.Memory().Forgotten, k.ledger.Forgotten(), k.ledger.Refused()
 	return s
 }
 

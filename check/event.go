@@ -185,7 +185,7 @@ func (x *event) prove(p proof) {
 		cause = strings.Join(names, "\x00")
 	}
 	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
-	if x.k.ledger.byCause[key] == nil {
+	if x.k.ledger.Get(key) == nil {
 		f.Sources, f.MoreSources = whose.Of(x.stream, x.sub, f.Type, names)
 	}
 	f.Client, f.Type, f.Message = words.Bounded(f.Client), words.Bounded(f.Type), words.Bounded(f.Message)

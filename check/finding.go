@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/kept"
 	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -51,28 +52,34 @@ type Finding struct {
 
 const (
 	maxFindingNames = 32
-	// maxFindings bounds the findings that are told apart. After that many,
-	// only those that are known are counted on.
+	// maxFindings bounds the findings that are told apart. For more, those of the
+	// lowest severity that were proved longest ago are forgotten.
 	maxFindings = 10_000
+	// stale is how long ago a finding was proved that gives way to one that is no
+	// graver. What is proved more often than that is told once.
+	stale = time.Hour
 )
 
-// ledger keeps the findings of a session.
+// ledger keeps the findings of a session, by what tells them apart. Those of one
+// cause are a group.
 type ledger struct {
-	byCause map[string]*Finding
-	all     []*Finding
-	fresh   []*Finding // new, or graver than before, in this step
+	*kept.Store[Finding]
+	fresh []*Finding // new, or graver than before, in this step
 	// repeated are those that this step proved once more.
 	repeated []*Finding
-	causes   causes
-	crowded  map[int]bool // causes on more clients than were kept
+}
+
+func newLedger() ledger {
+	return ledger{Store: kept.New[Finding](int(Error)+1, kept.Limits{All: maxFindings, Group: maxClients, Age: stale})}
 }
 
 // enter adds a finding, or counts it to the one with the same key. One that
 // settles what was found before takes its words. So does one that sums up, but
 // nobody is told again.
 func (l *ledger) enter(f *Finding, key, cause string, settles, sums bool) {
-	if have := l.byCause[key]; have != nil {
+	if have := l.Get(key); have != nil {
 		have.Last, have.LastSeq = f.At, f.LastSeq
+		l.Use(key, f.At)
 		if !settles {
 			have.Count++
 			l.repeat(have)
@@ -81,29 +88,22 @@ func (l *ledger) enter(f *Finding, key, cause string, settles, sums bool) {
 		if !news && !sums {
 			return
 		}
-		was := commonKey(have, cause)
 		have.Message, have.same = f.Message, f.same
 		if news {
 			have.Severity, have.Seqs = max(have.Severity, f.Severity), f.Seqs
 			l.tell(have)
 		}
-		if now := commonKey(have, cause); now != was {
-			l.causes.leave(was)
-			l.causes.join(have, now)
+		if now := commonKey(have, cause); now != have.Common { // severity is part of it
+			have.Cause, have.Common = l.Move(key, now, int(have.Severity)), now
 		}
 		return
 	}
-	common := commonKey(f, cause)
-	like := l.causes.known[common]
-	if len(l.all) >= maxFindings || like != nil && like.findings >= maxClients {
-		if like != nil {
-			put(&l.crowded, like.number, true)
-		}
+	f.Common = commonKey(f, cause)
+	number, room := l.Add(key, f.Common, int(f.Severity), f.At, f)
+	if !room {
 		return
 	}
-	l.causes.join(f, common)
-	put(&l.byCause, key, f)
-	l.all = append(l.all, f)
+	f.Cause = number
 	l.tell(f)
 }
 
@@ -114,12 +114,13 @@ func causeKey(rule, client, typ, cause string) string {
 
 // again counts a finding that is known and no less grave.
 func (l *ledger) again(key string, severity Severity, at time.Time, seq session.Seq) bool {
-	f := l.byCause[key]
+	f := l.Get(key)
 	if f == nil || f.Severity < severity {
 		return false
 	}
 	f.Count++
 	f.Last, f.LastSeq = at, seq
+	l.Use(key, at)
 	l.repeat(f)
 	return true
 }

@@ -46,35 +46,6 @@ func Fold(all []Finding) []Finding {
 	return out
 }
 
-// causes numbers what findings of several clients have in common.
-type causes struct {
-	known map[string]*cause
-	last  int
-}
-
-type cause struct{ number, findings int }
-
-// join numbers a finding, and counts it to its cause.
-func (c *causes) join(f *Finding, key string) {
-	k := c.known[key]
-	if k == nil {
-		c.last++
-		k = &cause{number: c.last}
-		put(&c.known, key, k)
-	}
-	k.findings++
-	f.Cause, f.Common = k.number, key
-}
-
-// leave is called when a finding is of another cause, for which join is called next.
-func (c *causes) leave(key string) {
-	if k := c.known[key]; k != nil {
-		if k.findings--; k.findings == 0 {
-			delete(c.known, key)
-		}
-	}
-}
-
 // commonKey is what the findings of one cause have in common: what a rule itself
 // tells causes apart by, and what it says they have to have in common. How they
 // are worded is no matter. Of clients whose names are not known that is nothing.

@@ -289,9 +289,9 @@ func (c *neighbours) nearest(cds *engine.Subscription, name string) string {
 }
 
 // nearestCluster is the cluster that was probably meant, "" if there is none, or
-// no more findings are entered.
+// there is no room for the finding.
 func (x *event) nearestCluster(name string, among *neighbours) string {
-	if len(x.k.ledger.all) >= maxFindings {
+	if !x.k.ledger.Room(int(Warning), x.now) {
 		return ""
 	}
 	l, key := &x.k.lookups, nearKey{name: engine.Short(name)}
