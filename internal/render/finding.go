@@ -94,6 +94,12 @@ type Summary struct {
 	// PastForgotten is how often something that was over was forgotten, and
 	// not judged for that.
 	PastForgotten uint64 `json:"past_forgotten"`
+	// FindingsForgotten is how many findings are not listed, because they had to make
+	// room for newer ones.
+	FindingsForgotten uint64 `json:"findings_forgotten,omitempty"`
+	// FindingsRefused is how often a finding was left out, because no other could make
+	// room for it.
+	FindingsRefused uint64 `json:"findings_refused,omitempty"`
 	// Recordings are how many of a fleet were judged, and Unread how many were not.
 	Recordings int `json:"recordings,omitempty"`
 	Unread     int `json:"unread,omitempty"`
@@ -124,4 +130,6 @@ func (r *Report) Add(source string, findings []check.Finding, s check.Summary) {
 	r.Summary.Streams += s.Streams
 	r.Summary.Gaps += s.Gaps
 	r.Summary.PastForgotten += s.Forgotten
+	r.Summary.FindingsForgotten += s.FindingsForgotten
+	r.Summary.FindingsRefused += s.FindingsRefused
 }

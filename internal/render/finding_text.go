@@ -231,14 +231,35 @@ func (r *Report) Conclusion(s Style, columns int, info bool) string {
 		hint = strings.Replace(hint, "; ", "\n", 1)
 	}
 	line = s.paint(look, line) + hint + "\n"
-	if m.PastForgotten > 0 {
-		text := "of what was over, " + forgotten(m.PastForgotten) + ", and not judged; more --memory-past judges all"
+	add := func(text string) {
+		width := columns
 		if columns == 0 {
-			columns = Width(text)
+			width = Width(text)
 		}
-		line += wrap(text, "", columns)
+		line += wrap(text, "", width)
+	}
+	if m.PastForgotten > 0 {
+		add("of what was over, " + forgotten(m.PastForgotten) + ", and not judged; more --memory-past judges all")
+	}
+	if text := m.unkept(); text != "" {
+		add(text)
 	}
 	return line
+}
+
+// unkept says of how many findings there is no more to be read, "" if of none.
+func (m *Summary) unkept() string {
+	var parts []string
+	if n := m.FindingsForgotten; n > 0 {
+		parts = append(parts, Count(n, "was", "were")+" forgotten for newer ones")
+	}
+	if n := m.FindingsRefused; n > 0 {
+		parts = append(parts, Count(n, "time", "times")+" one was left out")
+	}
+	if parts == nil {
+		return ""
+	}
+	return "there was no room for all findings: " + strings.Join(parts, ", and ")
 }
 
 // forgotten says how often the memory for what is over was too small.

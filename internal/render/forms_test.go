@@ -312,6 +312,10 @@ func TestFindingForms(t *testing.T) {
 			b.WriteString(r.Conclusion(s, len("0 errors, 0 warnings, 1 note in 0 messages on 0 streams of 2 recordings, with 2 gaps; --info shows the notes"), false))
 		}
 	}
+	for _, m := range []Summary{{FindingsForgotten: 1}, {FindingsRefused: 1000}, {PastForgotten: 1, FindingsForgotten: 1000, FindingsRefused: 1}} {
+		r.Summary = m
+		b.WriteString(r.Conclusion(Style{}, 0, true) + r.Conclusion(Style{}, 60, true))
+	}
 	fmt.Fprintln(&b, r.Foremost(false), (&Report{Findings: r.Findings[2:]}).Foremost(true), (&Report{Findings: r.Findings[2:]}).Foremost(false))
 	fmt.Fprintln(&b, SomeOf(some(3), 3), SomeOf(some(3), 2), ClientCount(1, false), ClientCount(1000, true))
 	golden.Is(t, "testdata/told/findings.txt", b.String())
