@@ -110,8 +110,13 @@ func (s *Assembly) lookOn(status *StatusServer, v input.Visit) {
 	if status != nil {
 		through = status.View.Through(step)
 	}
+	full := false
 	err = input.Each(context.Background(), src, through, func(e *session.Entry, c *check.Change) error {
 		s.Log.Past.Note(e.Seq, step.Memory())
+		if sum := step.Summary(); !full && sum.FindingsForgotten+sum.FindingsRefused > 0 {
+			full = true
+			s.Warn("there is no room for all findings: from now on those that were proved longest ago are forgotten for new ones, notes first")
+		}
 		return v(e, c)
 	})
 	if err != nil {
