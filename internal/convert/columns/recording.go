@@ -98,7 +98,7 @@ func (x *export) visit(e *session.Entry, c *check.Change) error {
 	x.done.Read++
 	seq := int64(e.Seq)
 	closed := x.conns.step(e, c)
-	x.told.step(c)
+	x.told.step(x.checker, c)
 	x.at = e.Time
 	if e.Carried {
 		return nil

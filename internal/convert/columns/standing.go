@@ -25,11 +25,17 @@ const nodeBytes = 8 << 20
 type told struct {
 	nodes    recent.Map[string, who]
 	findings map[string]who
+	room     int // for so many of them; then those that the Checker has forgotten go
 }
 
-func newTold() told { return told{findings: make(map[string]who)} }
+func newTold() told { return told{findings: make(map[string]who), room: leastRoom} }
 
-func (t *told) step(c *check.Change) {
+const leastRoom = 1 << 14
+
+func (t *told) step(k *check.Checker, c *check.Change) {
+	if len(t.findings) >= t.room {
+		t.sweep(k)
+	}
 	if n := c.Node; n != nil && n.ID != "" && n.ID == c.Client {
 		if was, known := t.nodes.Get(n.ID); !known || was.UserAgentVersion != n.UserAgentVersion || was.UserAgentName != n.UserAgent || was.NodeCluster != n.Cluster {
 			w := who{Client: n.ID}
@@ -47,6 +53,18 @@ func (t *told) step(c *check.Change) {
 			t.findings[key] = w
 		}
 	}
+}
+
+// sweep forgets who had the findings that are forgotten.
+func (t *told) sweep(k *check.Checker) {
+	kept := make(map[string]who)
+	for _, f := range k.Findings() {
+		key := findingKey(&f)
+		if w, known := t.findings[key]; known {
+			kept[key] = w
+		}
+	}
+	t.findings, t.room = kept, max(leastRoom, 2*len(kept))
 }
 
 // findingKey tells the findings of a Checker apart. What changes of one that is proved
