@@ -188,9 +188,11 @@ func (s *shadow) settle(u *unlike, healed bool, now time.Time) {
 	u.become(nil)
 	for _, d := range u.told {
 		if len(d.on) == 0 && healed && now.Sub(u.first) < s.o.Idle && !d.withdrawn {
-			d.withdrawn, d.Stands = true, false
+			s.withdraw(d)
 			s.sum.Settled++
-			s.tell(Event{What: Settled, Difference: d, Text: fmt.Sprintf("%s: both servers give the same after %s", d.what(), now.Sub(u.first).Round(time.Second/100))})
+			if d.listed {
+				s.tell(Event{What: Settled, Difference: d, Text: fmt.Sprintf("%s: both servers give the same after %s", d.what(), now.Sub(u.first).Round(time.Second/100))})
+			}
 		}
 	}
 }
@@ -278,7 +280,7 @@ func (s *shadow) judge(l *leg, like *likeness, a *engine.Subscription, on *asked
 		}
 	}
 	for name, u := range like.unlike {
-		if u.decided {
+		if u.decided && !s.again(u) {
 			continue
 		}
 		due := latest(u.since, on.at, l.at.woke).Add(wait)
@@ -294,6 +296,12 @@ func (s *shadow) judge(l *leg, like *likeness, a *engine.Subscription, on *asked
 
 func latest(ts ...time.Time) time.Time { return slices.MaxFunc(ts, time.Time.Compare) }
 
+// again says whether a difference that is only counted is to be decided on anew: there
+// is room for it now, or another stream has found what it is.
+func (s *shadow) again(u *unlike) bool {
+	return u.now != nil && !u.now.listed && (u.now.withdrawn || s.room())
+}
+
 // decide says of a resource that is unlike whether that is a difference.
 func (s *shadow) decide(l *leg, like *likeness, name string, u *unlike, now time.Time) {
 	key := tellKey{typ: like.key, name: name, a: u.a, b: u.b}
@@ -302,9 +310,14 @@ func (s *shadow) decide(l *leg, like *likeness, name string, u *unlike, now time
 		s.settle(u, true, now)
 		return
 	}
-	if d := s.told[key]; d != nil {
-		s.join(u, d)
+	counted := s.told[key]
+	if counted != nil && (counted.listed || !s.room()) {
+		u.decided = true
+		u.become(counted)
 		return
+	}
+	if counted == nil && u.decided {
+		counted = u.now
 	}
 	d := &Difference{
 		Type: bounded(like.typ), Name: bounded(name), Client: bounded(l.of.client), Stream: uint64(l.of.id), Since: u.since, key: key, on: map[*leg]int{},
@@ -312,7 +325,11 @@ func (s *shadow) decide(l *leg, like *likeness, name string, u *unlike, now time
 	if u.entry != nil {
 		d.Seq = u.entry.Seq
 	}
-	switch s.weigh(l, d, u, now) {
+	what := s.weigh(l, d, u, now)
+	if counted != nil && what != undecided && what != unknown {
+		s.withdraw(counted) // this one has its place
+	}
+	switch what {
 	case undecided:
 		return
 	case nothing:
@@ -322,35 +339,70 @@ func (s *shadow) decide(l *leg, like *likeness, name string, u *unlike, now time
 		s.sum.Untold++
 		s.once(Noted, "%s %q: not known whether it is noise, since its contents were let go (more than %d MiB of them)", d.Type, d.Name, mostBodies>>20)
 	case different:
-		// The same change of another content is no other difference.
 		s.none(l, like, d)
-		i := slices.IndexFunc(s.list, func(o *Difference) bool {
-			return o.Type == d.Type && o.key.name == d.key.name && o.key.all == d.key.all && o.Got == d.Got && o.Detail == d.Detail
-		})
-		switch {
-		case i >= 0:
-			d = s.list[i]
-		case len(s.list) < maxTold:
-			d.withdrawn = true // until it is joined
-			s.list = append(s.list, d)
-		default:
-			if s.sum.More == 0 {
-				s.event(Noted, "more than %d differences: the others are counted", maxTold)
-			}
-			s.sum.More++
-			d = nil
-		}
-		if d != nil {
-			if len(s.told) < maxUnlike {
-				s.told[key] = d
-			}
-			s.join(u, d)
-			return
-		}
+		u.decided = true
+		s.enter(u, d, key)
+		return
 	}
 	s.weighed.Put(key, struct{}{}, 1, maxUnlike)
 	u.decided = true
 	s.settle(u, true, now)
+}
+
+// enter says that a resource is a difference. One that is new is told and listed, or
+// counted where there is no room.
+func (s *shadow) enter(u *unlike, d *Difference, key tellKey) {
+	// The same change of another content is no other difference.
+	i := slices.IndexFunc(s.list, func(o *Difference) bool {
+		return o.Type == d.Type && o.key.name == d.key.name && o.key.all == d.key.all && o.Got == d.Got && o.Detail == d.Detail
+	})
+	o, fresh := s.told[d.key], false
+	if o != nil && !o.listed && s.room() {
+		s.withdraw(o)
+	}
+	switch {
+	case i >= 0:
+		d = s.list[i]
+	case s.room():
+		d.listed, d.Stands, fresh = true, true, true
+		s.list = append(s.list, d)
+	case o != nil:
+		d = o
+	default:
+		s.once(Noted, "more than %d differences: the others are counted", maxTold)
+		s.sum.More++
+		d.Got, d.Detail = "", ""
+	}
+	for _, k := range []tellKey{key, d.key} {
+		if s.told[k] == nil && len(s.told) < maxUnlike {
+			s.told[k] = d
+			d.keys = append(d.keys, k)
+		}
+	}
+	if u.become(d); fresh {
+		s.tell(Event{What: Differs, Difference: d, Text: fmt.Sprintf("%s: %s", d.what(), d.Got)})
+	}
+}
+
+// room says whether another difference can be told and listed.
+func (s *shadow) room() bool { return len(s.list) < maxTold }
+
+// withdraw takes back that something is a difference. Its place is free for another.
+func (s *shadow) withdraw(d *Difference) {
+	if d.withdrawn {
+		return
+	}
+	d.withdrawn, d.Stands = true, false
+	for _, k := range d.keys {
+		if s.told[k] == d {
+			delete(s.told, k)
+		}
+	}
+	if d.keys = nil; !d.listed {
+		s.sum.More--
+	} else if i := slices.Index(s.list, d); i >= 0 {
+		s.list = slices.Delete(s.list, i, i+1)
+	}
 }
 
 // none makes a difference one of all that the client wants of a type, of which
@@ -364,16 +416,6 @@ func (s *shadow) none(l *leg, like *likeness, d *Difference) {
 	d.Got = fmt.Sprintf("%s gives none of the %d %s resources", l.at.Name, like.live, d.Type)
 	if a := l.types[like.key]; a != nil && a.bad > 0 {
 		d.Got += fmt.Sprintf("; %d that it sent do not decode as such", a.bad)
-	}
-}
-
-// join says that a resource is a difference, which is told if none has it now.
-func (s *shadow) join(u *unlike, d *Difference) {
-	u.decided = true
-	u.become(d)
-	if d.withdrawn {
-		d.withdrawn, d.Stands, d.Since = false, true, u.since
-		s.tell(Event{What: Differs, Difference: d, Text: fmt.Sprintf("%s: %s", d.what(), d.Got)})
 	}
 }
 

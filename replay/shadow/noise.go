@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -94,14 +95,14 @@ func (s *shadow) detail(d *Difference, a, b body) weight {
 
 // reweigh withdraws differences that have turned out to be noise.
 func (s *shadow) reweigh() {
-	for _, d := range s.list {
-		if d.withdrawn || d.Detail == "" || d.weighed == len(s.noise) {
+	for _, d := range slices.Clone(s.list) {
+		if d.Detail == "" || d.weighed == len(s.noise) {
 			continue
 		}
 		a, hasA := s.bodies.get(d.key.a)
 		b, hasB := s.bodies.get(d.key.b)
 		if d.weighed = len(s.noise); hasA && hasB && s.detail(d, a, b) == onlyNoise {
-			d.withdrawn, d.Stands = true, false
+			s.withdraw(d)
 			s.sum.Subtract++
 			s.weighed.Put(d.key, struct{}{}, 1, maxUnlike)
 			s.tell(Event{What: Settled, Difference: d, Text: d.what() + ": it is noise"})

@@ -64,9 +64,11 @@ type Difference struct {
 	Stands bool `json:"stands"`
 
 	key       tellKey
+	keys      []tellKey    // by which it is known
 	on        map[*leg]int // with how many resources
-	withdrawn bool
-	weighed   int // when so many fields were noise
+	listed    bool         // else it is only counted
+	withdrawn bool         // it counts no more, and is not listed
+	weighed   int          // when so many fields were noise
 }
 
 // Summary is what came of a shadow.
@@ -96,7 +98,7 @@ type Summary struct {
 func (s *Summary) Different() bool { return len(s.Differences)+s.More > 0 }
 
 const (
-	maxTold    = 1000    // differences that are told and listed
+	maxTold    = 1000    // differences that are listed at one time
 	maxUnlike  = 1 << 17 // resources that are unlike at one time
 	maxStreams = 1 << 14
 	maxNodes   = 64 << 20 // bytes of all nodes
@@ -108,7 +110,7 @@ type report struct {
 	sum     Summary
 	said    map[string]bool // what is told once
 	clients map[string]bool
-	list    []*Difference
+	list    []*Difference   // that count
 	noise   map[string]bool // fields
 }
 
@@ -150,9 +152,6 @@ func (s *report) summary() *Summary {
 	out.Clients = len(s.clients)
 	out.Differences = []Difference{}
 	for _, d := range s.list {
-		if d.withdrawn {
-			continue
-		}
 		d.Stands = len(d.on) > 0
 		out.Differences = append(out.Differences, *d)
 	}
