@@ -98,7 +98,7 @@ type Summary struct {
 func (s *Summary) Different() bool { return len(s.Differences)+s.More > 0 }
 
 const (
-	maxTold    = 1000    // differences that are listed at one time
+	maxTold    = 1000    // differences that are listed at one time, and sentences of a kind that are told in a minute
 	maxUnlike  = 1 << 17 // resources that are unlike at one time
 	maxStreams = 1 << 14
 	maxNodes   = 64 << 20 // bytes of all nodes
@@ -108,14 +108,14 @@ const (
 type report struct {
 	to      func(Event)
 	sum     Summary
-	said    map[string]bool // what is told once
+	said    map[string]*sentences // what is told once, by format
 	clients map[string]bool
 	list    []*Difference   // that count
 	noise   map[string]bool // fields
 }
 
 func newReport(to func(Event)) report {
-	return report{to: to, said: map[string]bool{}, clients: map[string]bool{}, noise: map[string]bool{}}
+	return report{to: to, said: map[string]*sentences{}, clients: map[string]bool{}, noise: map[string]bool{}}
 }
 
 func (s *report) event(what, format string, args ...any) {
@@ -127,13 +127,33 @@ func (s *report) tell(e Event) {
 	s.to(e)
 }
 
-// once tells something for the first time.
+// sentences are those of a kind that were told, since when, and that there were more.
+type sentences struct {
+	texts map[string]bool
+	since time.Time
+	full  bool
+}
+
+// once tells something for the first time. A sentence that is due again and again, for
+// very many streams, neither floods what is told nor keeps those of other kinds from it:
+// of a kind, which is its format, maxTold are told in a minute. After that it begins anew.
 func (s *report) once(what, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if s.said[text] || len(s.said) > 1000 {
+	text, now := fmt.Sprintf(format, args...), time.Now()
+	of := s.said[format]
+	switch {
+	case of != nil && of.texts[text]:
+		return
+	case of == nil, len(of.texts) >= maxTold && now.Sub(of.since) >= time.Minute:
+		of = &sentences{texts: map[string]bool{}, since: now}
+		s.said[format] = of
+	case len(of.texts) >= maxTold:
+		if !of.full {
+			of.full = true
+			s.event(what, "more than %d sentences of one kind in a minute: the others are left out; the first is: %s", maxTold, text)
+		}
 		return
 	}
-	s.said[text] = true
+	of.texts[text] = true
 	s.event(what, "%s", text)
 }
 

@@ -124,16 +124,30 @@ func TestSummaryAsText(t *testing.T) {
 	}
 }
 
+// A sentence is told once. Of a kind so many are told in a minute, which takes nothing from
+// those of another kind. After that new ones are told again.
 func TestSaidOnce(t *testing.T) {
-	n := 0
-	r := newReport(func(Event) { n++ })
-	for i := range 1100 {
-		r.once(Noted, "%d", i)
-		r.once(Noted, "%d", i)
-	}
-	if n != 1001 {
-		t.Errorf("%d were told", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		r := newReport(func(e Event) { told = append(told, e.Text) })
+		for _, round := range []string{"a", "b"} {
+			told = nil
+			for i := range 3 * maxTold {
+				r.once(Noted, "%s %d", round, i)
+				r.once(Noted, "%s %d", round, i)
+			}
+			r.once(Noted, "another of %s", round)
+			want := []string{
+				fmt.Sprintf("%s %d", round, maxTold-1),
+				fmt.Sprintf("more than 1000 sentences of one kind in a minute: the others are left out; the first is: %s 1000", round),
+				"another of " + round,
+			}
+			if len(told) != maxTold+2 || !slices.Equal(told[maxTold-1:], want) || len(r.said) != 2 || len(r.said["%s %d"].texts) != maxTold {
+				t.Errorf("%d were told, the last ones are %q", len(told), told[max(len(told)-3, 0):])
+			}
+			time.Sleep(time.Minute)
+		}
+	})
 }
 
 // A reader that falls behind is told of once, and when it has caught up. The clock of the recording may be another.
