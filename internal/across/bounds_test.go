@@ -23,14 +23,19 @@ func TestClockThatIsAhead(t *testing.T) {
 	}
 }
 
+// What is new is told, however much was told before it; so much of it is remembered.
 func TestSentencesAreBounded(t *testing.T) {
 	var told []string
 	r := New(opener(t, &told), nil)
-	for i := range 2 * maxTold {
-		r.tell("%d", i)
+	const n = 2*maxTold + maxTold/2
+	for i := range n {
+		for range 2 {
+			r.tell("gw-%d is not complete", i)
+		}
 	}
-	if len(told) != maxTold {
-		t.Errorf("%d are told, want %d", len(told), maxTold)
+	_, err := r.judgeError(t.Context(), &fleet.Recording{Proxy: "gw", Name: "r1"}, &recorder.FormatError{Reason: "it is none"})
+	if err != nil || len(told) != n+1 || !strings.Contains(told[n], "r1 of gw is left out") || len(r.told) != maxTold/2+1 {
+		t.Errorf("%d are told, want %d, %d are remembered; the last is %q", len(told), n+1, len(r.told), told[len(told)-1])
 	}
 }
 

@@ -28,7 +28,8 @@ type Reader struct {
 	shown          *console.Progress
 }
 
-// maxTold bounds the sentences that are told apart.
+// maxTold bounds what is remembered of what was told once. After that many it is told
+// from the beginning: what is new is never left out.
 const maxTold = 1000
 
 // New reads recordings that o opens.
@@ -51,8 +52,11 @@ func (r *Reader) tell(format string, args ...any) {
 func (r *Reader) once(what string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.told[what] || len(r.told) >= maxTold {
+	if r.told[what] {
 		return false
+	}
+	if len(r.told) >= maxTold {
+		clear(r.told)
 	}
 	r.told[what] = true
 	return true
