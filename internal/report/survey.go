@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -28,15 +29,18 @@ type Survey struct {
 	masked   map[string]int             // values of longMask and more, by field
 	messages int                        // in which something is masked
 	names    map[string]map[string]bool // by kind
-	more     map[string]int             // that are not kept
+	more     map[string]map[uint64]bool // that are not kept, by their hashes
+	counted  int                        // of all kinds
+	beyond   map[string]bool            // kinds of which some are not counted
 }
 
 // The kinds of what is readable, in the order in which they are told.
 var kinds = []string{"clients", "resources", "other names", "hosts", "addresses", "certificates", "metadata of clients"}
 
 const (
-	maxNames    = 20_000 // of a kind
-	maxName     = 200    // characters of one
+	maxNames    = 20_000  // of a kind
+	maxName     = 200     // characters of one
+	maxCounted  = 1 << 20 // of all kinds, beside those
 	maxContents = 1 << 20
 
 	// Masks say what they are from longMask bytes on: see decode. A field of
@@ -48,9 +52,9 @@ const (
 
 // NewSurvey returns a Survey that has seen nothing.
 func NewSurvey() *Survey {
-	s := &Survey{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, masked: map[string]int{}, names: map[string]map[string]bool{}, more: map[string]int{}}
+	s := &Survey{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, masked: map[string]int{}, names: map[string]map[string]bool{}, more: map[string]map[uint64]bool{}, beyond: map[string]bool{}}
 	for _, k := range kinds {
-		s.names[k] = map[string]bool{}
+		s.names[k], s.more[k] = map[string]bool{}, map[uint64]bool{}
 	}
 	return s
 }
@@ -348,11 +352,49 @@ func (s *Survey) add(kind, name string) {
 	name = render.Middle(name, maxName)
 	switch names := s.names[kind]; {
 	case name == "" || names[name]:
-	case len(names) >= maxNames:
-		s.more[kind]++
-	default:
+	case len(names) < maxNames:
 		names[name] = true
+	default:
+		s.count(kind, maphash.String(s.seed, name))
 	}
+}
+
+// count counts a name that is not kept, once.
+func (s *Survey) count(kind string, name uint64) {
+	switch {
+	case s.more[kind][name]:
+	case s.counted >= maxCounted:
+		s.beyond[kind] = true
+	default:
+		s.counted++
+		s.more[kind][name] = true
+	}
+}
+
+// others are the names that are told as those of no other kind, and how many more there
+// are.
+func (s *Survey) others() (names []string, more int) {
+	known := map[uint64]bool{}
+	kinds := []string{"clients", "resources", "hosts"}
+	for _, k := range kinds {
+		for n := range s.names[k] {
+			known[maphash.String(s.seed, n)] = true
+		}
+	}
+	is := func(name uint64) bool {
+		return known[name] || slices.ContainsFunc(kinds, func(k string) bool { return s.more[k][name] })
+	}
+	for n := range s.names["other names"] {
+		if !is(maphash.String(s.seed, n)) {
+			names = append(names, n)
+		}
+	}
+	for n := range s.more["other names"] {
+		if !is(n) {
+			more++
+		}
+	}
+	return names, more
 }
 
 // Text tells what was masked, and of what is readable so many of each kind; all if
@@ -372,26 +414,28 @@ func (s *Survey) Text(most int) string {
 	default:
 		b.WriteString("masked: nothing\n")
 	}
-	list(&b, fields, most, 0, func(f string) string { return fmt.Sprintf("%s (%d)", f, s.masked[f]) })
+	list(&b, fields, most, 0, false, func(f string) string { return fmt.Sprintf("%s (%d)", f, s.masked[f]) })
 	for _, k := range kinds {
-		names := make([]string, 0, len(s.names[k]))
-		for n := range s.names[k] {
-			if k != "other names" || !s.names["clients"][n] && !s.names["resources"][n] && !s.names["hosts"][n] {
-				names = append(names, n)
-			}
+		names, more := slices.Collect(maps.Keys(s.names[k])), len(s.more[k])
+		if k == "other names" {
+			names, more = s.others()
 		}
 		slices.Sort(names)
-		if len(names) == 0 {
+		switch n := len(names) + more; {
+		case s.beyond[k]:
+			fmt.Fprintf(&b, "readable %s: more than %s\n", k, render.Number(n))
+		case n == 0:
 			fmt.Fprintf(&b, "readable %s: none\n", k)
-			continue
+		default:
+			fmt.Fprintf(&b, "readable %s: %s\n", k, render.Number(n))
 		}
-		fmt.Fprintf(&b, "readable %s: %s\n", k, render.Number(len(names)+s.more[k]))
-		list(&b, names, most, s.more[k], func(n string) string { return n })
+		list(&b, names, most, more, s.beyond[k], func(n string) string { return n })
 	}
 	return b.String()
 }
 
-func list(b *strings.Builder, words []string, most, more int, say func(string) string) {
+// list writes so many of words, and how many more there are; beyond: at least.
+func list(b *strings.Builder, words []string, most, more int, beyond bool, say func(string) string) {
 	shown := words
 	if most > 0 {
 		shown = words[:min(len(words), most)]
@@ -399,7 +443,12 @@ func list(b *strings.Builder, words []string, most, more int, say func(string) s
 	for _, w := range shown {
 		fmt.Fprintf(b, "  %s\n", render.Safe(say(w)))
 	}
-	if left := len(words) - len(shown) + more; left > 0 {
+	switch left := len(words) - len(shown) + more; {
+	case beyond && left > 0:
+		fmt.Fprintf(b, "  and more than %s more\n", render.Number(left))
+	case beyond:
+		b.WriteString("  and more\n")
+	case left > 0:
 		fmt.Fprintf(b, "  and %s more\n", render.Number(left))
 	}
 }
