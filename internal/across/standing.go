@@ -30,6 +30,7 @@ func (r *Reader) Standing(ctx context.Context, o check.Options) (*render.Standin
 		damages int
 		clients = make(map[who]render.ClientStatus)
 		holding []render.Holding
+		more    bool
 	)
 	err := inOrder(ctx, len(r.All), func(ctx context.Context, i int) stand {
 		checker, holders, at := check.NewChecker(o), &render.Holders{}, time.Time{}
@@ -61,7 +62,7 @@ func (r *Reader) Standing(ctx context.Context, o check.Options) (*render.Standin
 				clients[key] = c
 			}
 		}
-		holding = append(holding, s.status.Holding...)
+		holding, more = append(holding, s.status.Holding...), more || s.status.HoldingMore
 		return nil
 	})
 	if err != nil {
@@ -74,7 +75,7 @@ func (r *Reader) Standing(ctx context.Context, o check.Options) (*render.Standin
 	slices.SortFunc(all.Clients, func(a, b render.ClientStatus) int {
 		return cmp.Or(cmp.Compare(grave(&b), grave(&a)), cmp.Compare(a.Proxy, b.Proxy), cmp.Compare(a.Client, b.Client))
 	})
-	all.Holding = holding
+	all.Holding, all.HoldingMore = holding, more
 	return all, left(damages, 0, false)
 }
 

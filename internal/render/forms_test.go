@@ -335,6 +335,14 @@ func TestHoldersAreBounded(t *testing.T) {
 	for i := range maxHolders + 1 {
 		e.Held.Node = fmt.Sprintf("n%05d", i)
 		h.See(e, c)
+		if h.more != (i == maxHolders) {
+			t.Fatalf("after %d clients, there are more: %v", i+1, h.more)
+		}
+	}
+	all := NewStanding(nil, 0, time.Time{})
+	all.AddHolders(&h, nil)
+	if text := all.Text(Style{}, 0); !all.HoldingMore || !strings.HasSuffix(text, "\nmore than 10,000 clients of one recording asked for nothing and said what they hold: the others are left out\n") {
+		t.Errorf("it is not told that there are more: ...%q", text[len(text)-100:])
 	}
 	size := e.Message.Data.Len()
 	if len(h.by) != maxHolders || h.bytes != maxHolders*int(size) {
@@ -360,6 +368,13 @@ func TestHoldersAreBounded(t *testing.T) {
 	}
 	if h.See(e, c); h.by["n00000"] != nil || h.Tree("n00000", 1) != nil {
 		t.Error("who asked is known again")
+	}
+	for i := range maxHolders { // so many that they are not all remembered
+		h.asked[fmt.Sprint(i)] = true
+	}
+	asked.Client = "n00001"
+	if h.See(&session.Entry{Kind: session.KindMessage}, asked); h.by["n00001"] != nil {
+		t.Error("who asks after many others is kept")
 	}
 }
 

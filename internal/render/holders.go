@@ -27,6 +27,7 @@ type Holders struct {
 	by    map[string]*holder
 	asked map[string]bool // clients of which nothing is kept, since they asked for something
 	bytes int
+	more  bool // there was no room for another client
 }
 
 // holder is what a client said last: of each resource the last item of its answers.
@@ -38,11 +39,13 @@ type holder struct {
 
 // See looks at an entry, and at what it means.
 func (h *Holders) See(e *session.Entry, c *check.Change) {
-	if c.Sub != nil && c.Client != "" && !h.asked[c.Client] && len(h.asked) < maxHolders {
+	if c.Sub != nil && c.Client != "" && !h.asked[c.Client] {
 		if h.asked == nil {
 			h.asked = map[string]bool{}
 		}
-		h.asked[c.Client] = true
+		if len(h.asked) < maxHolders {
+			h.asked[c.Client] = true
+		}
 		h.drop(h.by[c.Client])
 		delete(h.by, c.Client)
 	}
@@ -55,6 +58,7 @@ func (h *Holders) See(e *session.Entry, c *check.Change) {
 			h.by = map[string]*holder{}
 		}
 		if len(h.by) >= maxHolders {
+			h.more = true
 			return
 		}
 		of = &holder{cut: true}
@@ -137,6 +141,7 @@ type Holding struct {
 
 // AddHolders adds the clients that asked for nothing.
 func (s *Standing) AddHolders(h *Holders, asked []engine.ClientStatus) {
+	s.HoldingMore = h.more
 	for _, c := range h.Alone(asked) {
 		of := h.by[c.Client]
 		own := Holding{

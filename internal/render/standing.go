@@ -20,6 +20,8 @@ type Standing struct {
 	Clients []ClientStatus `json:"clients"`
 	// Holding are clients that asked for nothing, and say what they hold.
 	Holding []Holding `json:"holding,omitempty"`
+	// HoldingMore says that there were more of them than are kept.
+	HoldingMore bool `json:"holding_more,omitempty"`
 
 	now time.Time
 }
@@ -135,6 +137,9 @@ func (s *Standing) Text(style Style, columns int) string {
 	}
 	for i := range s.Holding {
 		b.WriteString(s.Holding[i].text() + "\n")
+	}
+	if s.HoldingMore {
+		fmt.Fprintf(&b, "more than %s clients of one recording asked for nothing and said what they hold: the others are left out\n", Number(maxHolders))
 	}
 	return b.String()
 }
