@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -200,5 +201,29 @@ func TestSubscriptionsThatAreRemembered(t *testing.T) {
 	}
 	if again(2) || !again(1+many) {
 		t.Error("it is not the stream that was quiet for longest that is forgotten")
+	}
+}
+
+// However many clients and content types came before it, a type is known by its name.
+func TestTypesHaveNumbersOfTheirOwn(t *testing.T) {
+	x := New()
+	for i := range math.MaxUint16 {
+		x.words.id(fmt.Sprint("node-", i), math.MaxInt32)
+	}
+	headers := session.Entry{
+		Seq: 1, Time: time.Unix(1, 0), Conn: 1, Stream: 2, Side: session.Client, Kind: session.KindOpen,
+		Headers: []session.Field{{Name: "content-type", Value: "application/one-more"}},
+	}
+	x.add(&headers, &check.Change{})
+	said(x, "gw-0", session.Client, 1, engine.Change{Type: "CDS"})
+	r, _ := x.Row(x.Len() - 1)
+	if w := x.Words(&r); w.Type != "CDS" || w.Client != "gw-0" {
+		t.Errorf("the type is %q, the client %q", w.Type, w.Client)
+	}
+	if s := x.Stats(); len(s.Types) != 1 || s.Types[0].Type != "CDS" {
+		t.Errorf("counted are %v", s.Types)
+	}
+	if p := x.places.all[r.place]; x.words.list[p.content[0]] != "application/one-more" {
+		t.Errorf("the content type is %q", x.words.list[p.content[0]])
 	}
 }

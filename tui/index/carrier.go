@@ -38,7 +38,7 @@ func (x *Index) responses(client, typ string, most int) []session.Seq {
 	defer x.mu.RUnlock()
 	var out []session.Seq
 	for i, n := x.n-1, 0; i >= 0 && n < maxWalk && len(out) < most; i, n = i-1, n+1 {
-		if r := x.row(i); r.What.Response() && x.words.list[r.typ] == typ && x.clientOf(r) == client {
+		if r := x.row(i); r.What.Response() && x.kinds.list[r.typ] == typ && x.clientOf(r) == client {
 			out = append(out, r.Seq)
 		}
 	}

@@ -271,7 +271,7 @@ func (x *Index) understand(e session.Entry) *Fetched {
 		got.client = c.Client
 		return got
 	}
-	c.Client, c.Type, c.What = x.clientOf(r), x.words.list[r.typ], r.What.String()
+	c.Client, c.Type, c.What = x.clientOf(r), x.kinds.list[r.typ], r.What.String()
 	for w := NACK; w <= DELTA; w++ {
 		if r.Also(w) {
 			c.Also = append(c.Also, w.String())

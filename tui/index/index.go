@@ -22,7 +22,8 @@ type Index struct {
 	blocks []*block
 	n      int
 	texts  arena
-	words  wordTable // clients and types
+	words  wordTable // clients and content types
+	kinds  wordTable // types: their numbers are short, and have to last
 	places places
 	last   session.Seq // the entry that was added last, with a line or without
 	at     int64       // its time
@@ -48,7 +49,7 @@ type block [blockRows]Row
 // New returns an empty index.
 func New() *Index {
 	return &Index{
-		words: newWords(), places: newPlaces(), lines: render.NewTable(0, render.Style{}),
+		words: newWords(), kinds: newWords(), places: newPlaces(), lines: render.NewTable(0, render.Style{}),
 		proofs: make(map[session.Seq][]filterFinding), stats: newCounter(), marks: newMarks(),
 		carried: newCarried(),
 		folds:   folds{folder: fold.New(), heads: make(map[session.Seq]*fold.Run)},
@@ -167,7 +168,7 @@ func (x *Index) Words(r *Row) Words {
 func (x *Index) wordsOf(r *Row) Words {
 	p := &x.places.all[r.place]
 	w := Words{
-		Client: x.clientOf(r), Type: x.words.list[r.typ],
+		Client: x.clientOf(r), Type: x.kinds.list[r.typ],
 		Nonce: x.texts.text(r.nonce), Conn: p.conn, Stream: p.stream, Method: p.method,
 	}
 	if w.Client == "" {
@@ -211,14 +212,14 @@ func (x *Index) add(e *session.Entry, c *check.Change) {
 	x.places.begin(r.place, e)
 	if e.Kind == session.KindOpen || e.Kind == session.KindHeader {
 		if ct := session.Get(e.Headers, "content-type"); ct != "" {
-			x.places.all[r.place].content[senderOf(e.Side)] = x.words.id(ct, math.MaxUint16)
+			x.places.all[r.place].content[senderOf(e.Side)] = x.words.id(ct, math.MaxInt32)
 		}
 	}
 	r.client = x.words.id(c.Client, math.MaxInt32)
 	if e.Conn != 0 { // what clients hold is told apart from their connections
 		x.places.named(r.place, r.client)
 	}
-	r.typ = uint16(x.words.id(c.Type, math.MaxUint16))
+	r.typ = uint16(x.kinds.id(c.Type, math.MaxUint16))
 	if len(e.Problems) > 0 {
 		r.Flags |= Troubled
 	}

@@ -53,7 +53,7 @@ func (m *Matcher) takes(x *Index, r *Row) bool {
 		Seq: r.Seq, Time: r.At(), Conn: p.conn, Stream: p.stream, Side: r.Side, Kind: r.Kind, Method: p.method.Path,
 	}
 	m.change = check.Change{Change: engine.Change{
-		Method: p.method, Variant: p.method.Variant, Client: x.clientOf(r), Type: x.words.list[r.typ],
+		Method: p.method, Variant: p.method.Variant, Client: x.clientOf(r), Type: x.kinds.list[r.typ],
 		What: r.What.String(), Also: m.change.Also[:0],
 	}}
 	for w := NACK; w <= DELTA; w++ {

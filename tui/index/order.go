@@ -45,8 +45,11 @@ func (x *Index) Order(by Column, rows []uint32, turned bool) []uint32 {
 	n = min(n, MostOrdered)
 	all := make([]ordered, 0, n)
 	var order ranks
-	if by == ByClient || by == ByType {
-		order = x.ranks()
+	switch by {
+	case ByClient:
+		order = x.ranks(&x.words)
+	case ByType:
+		order = x.ranks(&x.kinds)
 	}
 	for from := 0; from < n; from += blockRows {
 		all = x.keys(all, by, order, rows, from, min(from+blockRows, n))
@@ -136,9 +139,9 @@ const nowhere = ^uint64(0)
 // ranks are the places of words in the alphabet, by their numbers.
 type ranks []uint32
 
-func (x *Index) ranks() ranks {
+func (x *Index) ranks(of *wordTable) ranks {
 	x.mu.RLock()
-	words := x.words.list // it only grows
+	words := of.list // it only grows
 	x.mu.RUnlock()
 	ids := make([]uint32, len(words))
 	for i := range ids {

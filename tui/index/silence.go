@@ -25,7 +25,7 @@ func (x *Index) silence(e *session.Entry) {
 	s := Silence{Rule: e.Note.Text, About: e.Note.About}
 	if i := x.find(s.About); i < x.n && x.row(i).Seq == s.About {
 		r := x.row(i)
-		s.Client, s.Type = x.clientOf(r), x.words.list[r.typ]
+		s.Client, s.Type = x.clientOf(r), x.kinds.list[r.typ]
 	}
 	x.silences = append(x.silences, s)
 }

@@ -203,7 +203,7 @@ func (s *counter) of(x *Index, typ uint16) *TypeStats {
 	for int(typ) >= len(s.types) {
 		s.types = append(s.types, nil)
 	}
-	t := &TypeStats{Type: x.words.list[typ]}
+	t := &TypeStats{Type: x.kinds.list[typ]}
 	if len(s.shown) >= maxStatTypes {
 		if s.others == nil {
 			s.others = &TypeStats{Type: Others}
@@ -284,7 +284,7 @@ func (x *Index) Stats() *Stats {
 		out.Talkers = slices.Insert(out.Talkers, where, t)
 	}
 	for _, b := range slices.Backward(s.biggest) {
-		out.Biggest = append(out.Biggest, Big{b.row, x.words.list[b.client], x.words.list[b.row.typ]})
+		out.Biggest = append(out.Biggest, Big{b.row, x.words.list[b.client], x.kinds.list[b.row.typ]})
 	}
 	return out
 }
