@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/xdsproxy/xdsproxy/decode/file"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // unstarted is a Watcher of a directory that has not looked yet.
@@ -48,11 +50,82 @@ func TestWatchedFilesAreBounded(t *testing.T) {
 	for _, name := range d.names {
 		write(t, filepath.Join(d.path, name), "version_info: '1'")
 	}
-	w.enter(d)
+	w.look()
 	last, more := filepath.Join(d.path, d.names[0]), filepath.Join(d.path, d.names[1])
 	want := fmt.Sprintf("%d files are watched, and no more can be; %s is left out, as are others", maxFiles, more)
 	if w.files[last] == nil || len(w.files) != maxFiles || l.texts() != want {
 		t.Errorf("%d files, said %q", len(w.files), l.texts())
+	}
+}
+
+// Files that are gone give way to new ones, those first that have been gone for longest,
+// and their streams end. Those that are there stay.
+func TestFilesThatAreGoneGiveWay(t *testing.T) {
+	l, w, d := unstarted(t)
+	in := func(name string) string { return filepath.Join(d.path, name) }
+	for _, name := range []string{"a", "b", "c"} {
+		write(t, in(name+".yaml"), "version_info: '1'")
+	}
+	fill(w.files, maxFiles-3, &watched{})
+	w.look()
+	if w.begun = true; len(w.files) != maxFiles {
+		t.Fatalf("%d files", len(w.files))
+	}
+	stream := map[string]session.StreamID{}
+	for key, f := range w.files {
+		stream[key] = f.stream
+	}
+	for _, name := range []string{"b.yaml", "a.yaml"} {
+		if err := os.Remove(in(name)); err != nil {
+			t.Fatal(err)
+		}
+		w.look()
+	}
+	if len(w.files) != maxFiles || w.files[in("b.yaml")] == nil {
+		t.Fatal("nothing needs the room of a file that is gone")
+	}
+	// One gives way that was gone before, and one that is found to be gone only now.
+	before := len(l.entries)
+	if err := os.Remove(in("c.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"d", "e", "f"} {
+		write(t, in(name+".yaml"), "version_info: '1'")
+	}
+	w.look()
+	var ended []session.StreamID
+	opened := 0
+	for _, e := range l.entries[before:] {
+		switch e.Kind {
+		case session.KindTrailer:
+			ended = append(ended, e.Stream)
+		case session.KindOpen:
+			opened++
+		}
+	}
+	want := []session.StreamID{stream[in("b.yaml")], stream[in("a.yaml")], stream[in("c.yaml")]}
+	if !slices.Equal(ended, want) || opened != 3 || len(w.files) != maxFiles || w.Stats().Files != maxFiles || l.texts() != "" {
+		t.Errorf("%d ended, not %d; %d opened, %d files; said %q", ended, want, opened, len(w.files), l.texts())
+	}
+	// All that is there is watched, so there is no room.
+	write(t, in("g.yaml"), "version_info: '1'")
+	if w.look(); w.files[in("g.yaml")] != nil || !strings.Contains(l.texts(), in("g.yaml")+" is left out") {
+		t.Errorf("said %q", l.texts())
+	}
+	// One that comes back is watched again, on another stream.
+	l.said = nil
+	if err := os.Remove(in("d.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if w.look(); w.files[in("g.yaml")] == nil || w.files[in("d.yaml")] != nil {
+		t.Error("the file that was left out has no room yet")
+	}
+	if err := os.Remove(in("g.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, in("d.yaml"), "version_info: '1'")
+	if w.look(); w.files[in("d.yaml")] == nil || w.files[in("d.yaml")].stream <= stream[in("c.yaml")] {
+		t.Error("a file that is back is not watched")
 	}
 }
 

@@ -1,9 +1,12 @@
 package files
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode/file"
@@ -20,7 +23,8 @@ type watched struct {
 
 	trail trail
 	there bool
-	begun bool // it was looked at before
+	gone  time.Time // when it was found that it was gone, if it is not there
+	begun bool      // it was looked at before
 	// waited says that it was there before it was known to be subscribed to.
 	waited bool
 	sum    [sha256.Size]byte
@@ -56,7 +60,7 @@ func (w *Watcher) examine(f *watched) {
 	next, err := follow(abs)
 	if err != nil || next.end() == nil || next.end().info.IsDir() {
 		if f.there {
-			f.there = false
+			f.there, f.gone = false, time.Now()
 			w.enterChange(f, &change{event: xds.FileDeleted}, nil)
 		}
 		return
@@ -241,6 +245,31 @@ func answer(yes bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// letGo lets go of the files that have been gone for longest, if others need their room,
+// and says whether it did. One that comes back begins a stream of its own.
+func (w *Watcher) letGo() bool {
+	var gone []*watched
+	for _, f := range w.files {
+		if f.begun && !f.there {
+			gone = append(gone, f)
+		}
+	}
+	slices.SortFunc(gone, func(a, b *watched) int { return cmp.Or(a.gone.Compare(b.gone), strings.Compare(a.key, b.key)) })
+	gone = gone[:min(len(gone), w.waiting)]
+	for _, f := range gone {
+		delete(w.files, f.key)
+		w.o.Append(session.Entry{
+			Side: session.Server, Kind: session.KindTrailer, Time: time.Now(), Stream: f.stream,
+			Status: &session.Status{Code: -1, Message: "the file is gone, and gave way to another one"},
+		})
+	}
+	if len(gone) == 0 {
+		return false
+	}
+	w.left = "" // there is room for it
+	return true
 }
 
 // enterChange makes the entries of a change.

@@ -1,8 +1,9 @@
 // Package files watches the files of Envoy's filesystem subscriptions, and makes
 // entries of what happens to them. Each file is a stream of its own (xds.FilePrefix):
 // of each change it has an entry that says what happened (xds.FileEvent), and behind
-// it the content, as package decode/file reads it. It judges nothing, and does not
-// know what Envoy makes of a file.
+// it the content, as package decode/file reads it. The stream lasts while the file is gone,
+// and ends when others need its room. The package judges nothing, and does not know what
+// Envoy makes of a file.
 //
 // Envoy looks only for moves: of a file onto the path that it was given, in the
 // directory that held this path when Envoy subscribed; or, with a watched_directory, of

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -140,16 +141,19 @@ func (w *Watcher) look() {
 	}
 	// What is in one file may say that another one is subscribed to.
 	for range maxChain {
-		w.fresh = false
+		w.fresh, w.waiting, w.left = false, 0, ""
 		for _, d := range w.dirs {
 			w.enter(d)
 		}
 		for _, key := range w.keys() {
 			w.examine(w.files[key])
 		}
-		if !w.fresh {
+		if !w.letGo() && !w.fresh {
 			break
 		}
+	}
+	if w.left != "" {
+		w.tell("files", &News{Wrong: true, Text: fmt.Sprintf("%d files are watched, and no more can be; %s is left out, as are others", maxFiles, w.left)})
 	}
 	for _, d := range w.dirs {
 		w.leave(d)
@@ -172,7 +176,7 @@ func (w *Watcher) keys() []string {
 
 // enter begins to watch files that are new, unless they are of no subscription.
 func (w *Watcher) enter(d *directory) {
-	for _, name := range d.names {
+	for i, name := range d.names {
 		key := filepath.Join(d.path, name)
 		if w.files[key] != nil {
 			continue
@@ -198,7 +202,12 @@ func (w *Watcher) enter(d *directory) {
 			}
 			continue
 		case len(w.files) >= maxFiles:
-			w.tell("files", &News{Wrong: true, Text: fmt.Sprintf("%d files are watched, and no more can be; %s is left out, as are others", maxFiles, key)})
+			w.left = cmp.Or(w.left, key)
+			for _, name := range d.names[i:] {
+				if w.files[filepath.Join(d.path, name)] == nil && d.skip[name] == nil {
+					w.waiting++
+				}
+			}
 			return
 		}
 		f := &watched{key: key, path: key, waited: d.skip[name] != nil}

@@ -31,6 +31,10 @@ type Watcher struct {
 	begun  bool // all was looked at once
 	again  bool // something has changed of which the system has not told yet
 	fresh  bool // another file is known to be subscribed to
+	// waiting is how many files there may be for which there was no room, and left the
+	// first of them.
+	waiting int
+	left    string
 	// since is when what is looked at now can have happened first: the first event
 	// of it, or the look before.
 	since, looked time.Time
