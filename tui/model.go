@@ -59,7 +59,8 @@ type Model struct {
 	dialog  *dialog
 	events  events
 	aliases alias.Table
-	held    time.Time // when it was asked last what clients hold
+	held    time.Time // when it was known last what clients hold
+	asking  bool      // that is asked
 
 	lost   uint64    // entries that the log has dropped
 	lostAt time.Time // when it was seen to have dropped one last
@@ -147,7 +148,7 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	}
 	m.theme.Links = o.Links
 	m.aliases.Read = m.log.Fetch.Names
-	m.aliases.Full = func() { m.Say("there are more names than aliases: some names stay in texts") }
+	m.aliases.Full = func(said string) { m.Say("%s", said) }
 	m.clients, m.timeline = clients.New(), timeline.New(src.Live)
 	m.seen.Known = make(map[int]bool)
 	m.resources, m.violations, m.stats, m.pushes = resources.New(m.clients), findings.New(), stats.New(), pushes.New()
@@ -215,6 +216,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.meetSeen()
 		return m, tea.Batch(m.tickAll(), m.meetHeld())
 	case heldMsg:
+		m.held, m.asking = m.now(), false
 		m.aliases.MeetAll(msg)
 	case view.Reply:
 		cmd := msg.To.Handle(m, msg.Msg)

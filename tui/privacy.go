@@ -50,7 +50,7 @@ func (m *Model) meetSeen() {
 }
 
 // heldMsg is the names of resources that clients hold.
-type heldMsg alias.Held
+type heldMsg map[string][]string
 
 // heldEvery is how often clients are asked for the names that they hold, at
 // most.
@@ -58,23 +58,23 @@ const heldEvery = 5 * time.Second
 
 // meetHeld asks which resources clients have: that takes a moment.
 func (m *Model) meetHeld() tea.Cmd {
-	if !m.private() || m.now().Sub(m.held) < heldEvery {
+	if !m.private() || m.asking || m.now().Sub(m.held) < heldEvery {
 		return nil
 	}
-	m.held = m.now()
+	m.held, m.asking = m.now(), true
 	feed := m.log.Feed
 	var ids []string
 	for i := range m.seen.Standing {
 		ids = append(ids, m.seen.Standing[i].Client)
 	}
 	return func() tea.Msg {
-		out := make(alias.Held)
+		var out alias.Held
 		for _, id := range ids {
 			if t := feed.Tree(id); t != nil && !out.Take(t) {
 				break
 			}
 		}
-		return heldMsg(out)
+		return heldMsg(out.Names)
 	}
 }
 

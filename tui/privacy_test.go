@@ -55,6 +55,27 @@ func TestPrivacyHidesNames(t *testing.T) {
 	}
 }
 
+// Where names were left out of what is kept, the screen shows no text that may have one,
+// and says so.
+func TestPrivacyWithTooManyNames(t *testing.T) {
+	d := drive(t, fileSource(sessionPath("demo")), 160, 50, Options{Theme: "mono"})
+	names := namesIn(d)
+	d.press("P")
+	d.m.aliases.Read = func(uint64) (map[string][]string, uint64, bool) { return nil, 0, false }
+	d.press("2")
+	if frame := d.frame(); !strings.Contains(frame, "there are too many names to keep: texts are (hidden)") {
+		t.Errorf("nothing is said:\n%s", frame)
+	}
+	for _, key := range []string{"enter", "v", "q", "3", "1"} {
+		d.press(key)
+		for _, name := range names {
+			if frame := d.frame(); wordIn(frame, name) {
+				t.Errorf("%s: %q is on the screen:\n%s", key, name, frame)
+			}
+		}
+	}
+}
+
 // namesIn are the names of a session that the screen must not show: but for
 // those that are words of the screen, and of help, as well.
 func namesIn(d *driver) []string {

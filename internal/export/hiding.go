@@ -5,13 +5,17 @@ import (
 	"io"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 // Private hides names.
 type Private interface {
 	// Meet learns the names that an entry has.
 	Meet(c *check.Change)
-	Text(s string) string
+	// Text fails where it cannot hide all names.
+	Text(s string) (string, error)
+	// Told is what people should know of what was hidden, "" if there is nothing.
+	Told() string
 }
 
 // hiding passes lines on with aliases for names.
@@ -43,7 +47,11 @@ func (h *hiding) Write(b []byte) (int, error) {
 }
 
 func (h *hiding) flush() error {
-	_, err := io.WriteString(h.to, h.private.Text(string(h.rest)))
+	text, err := h.private.Text(string(h.rest))
 	h.rest = h.rest[:0]
+	if err != nil {
+		return console.Failed("cannot hide all names: %w", err)
+	}
+	_, err = io.WriteString(h.to, text)
 	return err
 }

@@ -1,6 +1,9 @@
 package export
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,8 +12,9 @@ import (
 
 type alias struct{ *strings.Replacer }
 
-func (alias) Meet(*check.Change)     {}
-func (a alias) Text(s string) string { return a.Replace(s) }
+func (alias) Meet(*check.Change)              {}
+func (alias) Told() string                    { return "" }
+func (a alias) Text(s string) (string, error) { return a.Replace(s), nil }
 
 // A name is hidden however the text is cut into writes, and a line without an end
 // is kept back only so long.
@@ -39,5 +43,38 @@ func TestHiding(t *testing.T) {
 	}
 	if out.Len() == 0 {
 		t.Error("nothing of an endless line comes out")
+	}
+}
+
+// hider is a Private of which the test says what it does.
+type hider struct {
+	alias
+	err  error
+	told string
+}
+
+func (h hider) Told() string { return h.told }
+
+func (h hider) Text(s string) (string, error) {
+	if h.err != nil {
+		return "", h.err
+	}
+	return h.alias.Text(s)
+}
+
+// What could not be hidden is not written, and what is known of what was hidden is said.
+func TestHidingThatFails(t *testing.T) {
+	source := sessionFile("demo")
+	path := filepath.Join(t.TempDir(), "out.csv")
+	full := errors.New("there are too many names")
+	hide := hider{alias: alias{strings.NewReplacer("demo-envoy", "client-1")}, err: full}
+	_, _, err := export(t, Export{Form: "csv", Path: path, Private: hide}, source)
+	if _, gone := os.Stat(path); !errors.Is(err, full) || !os.IsNotExist(gone) {
+		t.Errorf("%v, the file: %v", err, gone)
+	}
+	hide.err, hide.told = nil, "some have no alias"
+	_, said, err := export(t, Export{Form: "csv", Path: path, Private: hide}, source)
+	if err != nil || !strings.Contains(said, "some have no alias") {
+		t.Errorf("%v, said %q", err, said)
 	}
 }

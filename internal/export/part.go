@@ -293,6 +293,11 @@ func (x *Export) text(ctx context.Context) (err error) {
 		x.Say("wrote %s to %s", render.Count(done.Entries, "entry", "entries"), x.Path)
 		x.masks(&w, done, w.facts.Masked)
 	}
+	if x.Private != nil {
+		if told := x.Private.Told(); told != "" {
+			x.Say("%s", told)
+		}
+	}
 	return nil
 }
 

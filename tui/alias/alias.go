@@ -3,13 +3,14 @@
 package alias
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/netip"
-	"slices"
-	"sort"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -19,52 +20,109 @@ import (
 // while privacy is on. A name keeps its alias as long as the screen is there.
 type Table struct {
 	On      bool
-	Of      map[string]string // alias by name
+	Of      map[string]string // alias by name; hidden, if it came when there were no more
+	addrs   map[string]string // alias by address
 	names   map[string]bool   // that are aliases themselves
 	counts  map[string]int    // by kind
-	sorted  []string          // names and aliases, for the search in texts; nil: to be made
-	toldAll bool              // that the table is full
+	search  search            // for names and aliases
+	size    int               // of the names, in bytes
+	full    bool              // some names or addresses have no alias of their own
+	lost    bool              // some names are not kept: no text can be searched for them
 	fetched uint64            // names of those that were read that were taken over
 
 	// Read gives the names of resources in messages that were read, after so
-	// many, by type, and how many there are.
-	Read func(after uint64) (map[string][]string, uint64)
-	// Full is called once, when there are more names than aliases.
-	Full func()
+	// many, by type, how many there are, and whether none was left out.
+	Read func(after uint64) (names map[string][]string, n uint64, all bool)
+	// Full is told what people should know of more names than there is room for.
+	Full func(said string)
 }
 
 const (
+	// maxAliases bounds the aliases of names, and those of addresses.
 	maxAliases = 1 << 14
+	// maxSize bounds the bytes that are kept of names, with an alias or without.
+	// perName is what one costs beside its bytes.
+	maxSize = 64 << 20
+	perName = 128
 	// leastName is how long a name must be to be looked for in texts: one
 	// letter is found everywhere, and tells nothing.
 	leastName = 2
-	// hidden stands for what came when the table was full.
+	// hidden stands for what came when there were no more aliases, and for a text
+	// that cannot be searched.
 	hidden = "(hidden)"
+
+	saidFull = "there are more names or addresses than aliases: each of the others is written as " + hidden
+	saidLost = "there are too many names to keep: texts are " + hidden
 )
 
-// Meet gives a name an alias of a kind, if it has none.
+// ErrLost says that a text may have names that are not kept.
+var ErrLost = errors.New("there are more than can be kept in memory")
+
+// Meet gives a name an alias of a kind, if it has none. Beyond the last alias a name is
+// kept without one of its own, since texts are searched only for what is kept.
 func (a *Table) Meet(kind, name string) {
-	if name == "" || name == "*" || len(a.Of) >= maxAliases || a.Of[name] != "" {
+	if name == "" || name == "*" || a.Of[name] != "" || a.addrs[name] != "" {
 		return
 	}
+	if a.size+len(name)+perName > maxSize {
+		a.lose()
+		return
+	}
+	a.size += len(name) + perName
 	if a.Of == nil {
-		a.Of, a.names, a.counts = make(map[string]string), make(map[string]bool), make(map[string]int)
+		a.Of = make(map[string]string)
+	}
+	a.Of[name] = a.next(kind, name, len(a.Of))
+	if len(name) >= leastName {
+		a.search.add(name)
+	}
+}
+
+// next is a new alias beside so many others; hidden, if there are no more.
+func (a *Table) next(kind, name string, others int) string {
+	if a.names == nil {
+		a.names, a.counts = map[string]bool{hidden: true}, make(map[string]int)
+		a.search.add(hidden)
+	}
+	if others >= maxAliases {
+		if !a.full {
+			a.full = true
+			a.tell(saidFull)
+		}
+		return hidden
 	}
 	for {
 		a.counts[kind]++
 		alias := fmt.Sprintf("%s-%d", kind, a.counts[kind])
 		if a.Of[alias] == "" && alias != name { // nothing is really called so
-			a.Of[name], a.names[alias] = alias, true
-			a.sorted = nil
-			return
+			a.names[alias] = true
+			a.search.add(alias)
+			return alias
 		}
+	}
+}
+
+// lose notes that there are names that are not kept.
+func (a *Table) lose() {
+	if !a.lost {
+		a.lost = true
+		a.tell(saidLost)
+	}
+}
+
+func (a *Table) tell(said string) {
+	if a.Full != nil {
+		a.Full(said)
 	}
 }
 
 // Stamp tells whether texts are to be hidden anew.
 func (a *Table) Stamp() int {
-	if !a.On {
+	switch {
+	case !a.On:
 		return 0
+	case a.lost:
+		return -1
 	}
 	return 1 + len(a.Of)
 }
@@ -72,35 +130,40 @@ func (a *Table) Stamp() int {
 // exact is the alias of a name, which gets one if it has none.
 func (a *Table) exact(kind, name string) string {
 	a.Meet(kind, name)
-	if alias := a.Of[name]; alias != "" {
+	return cmp.Or(a.Of[name], a.addrs[name], hidden)
+}
+
+// address is the alias of an address.
+func (a *Table) address(ip string) string {
+	if alias := cmp.Or(a.Of[ip], a.addrs[ip]); alias != "" {
 		return alias
 	}
-	return hidden
+	alias := a.next("addr", ip, len(a.addrs))
+	if alias != hidden {
+		if a.addrs == nil {
+			a.addrs = make(map[string]string)
+		}
+		a.addrs[ip] = alias
+		a.search.add(ip)
+	}
+	return alias
 }
 
 // replace replaces what is known in a text: names, where they stand as words, and
-// addresses.
+// addresses. A text that may have names that are not kept is hidden as a whole.
 func (a *Table) replace(s string) string {
+	if a.lost {
+		if !strings.Contains(s, saidLost) && strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			return hidden
+		}
+		return s
+	}
 	return a.addresses(a.words(s))
 }
 
 // words replaces names. Of two that begin alike the longer one counts.
 func (a *Table) words(s string) string {
-	if len(a.Of) == 0 {
-		return s
-	}
-	if a.sorted == nil {
-		for name := range a.Of {
-			if len(name) >= leastName {
-				a.sorted = append(a.sorted, name)
-			}
-		}
-		for name := range a.names {
-			a.sorted = append(a.sorted, name)
-		}
-		slices.Sort(a.sorted)
-		a.sorted = slices.Compact(a.sorted)
-	}
+	a.search.settle()
 	var b strings.Builder
 	copied := 0
 	for i := 0; i < len(s); {
@@ -108,13 +171,13 @@ func (a *Table) words(s string) string {
 			i++
 			continue
 		}
-		name := a.longest(s[i:])
+		name := a.search.longest(s[i:])
 		if name == "" {
 			_, n := utf8.DecodeRuneInString(s[i:])
 			i += n
 			continue
 		}
-		if alias := a.Of[name]; alias != "" && !a.names[name] {
+		if alias := cmp.Or(a.Of[name], a.addrs[name]); alias != "" && !a.names[name] {
 			b.WriteString(s[copied:i])
 			b.WriteString(alias)
 			copied = i + len(name)
@@ -126,39 +189,6 @@ func (a *Table) words(s string) string {
 	}
 	b.WriteString(s[copied:])
 	return b.String()
-}
-
-// longest is the longest name that s begins with, and that ends there as a word.
-func (a *Table) longest(s string) string {
-	for key := s; key != ""; {
-		// The last name that is not after key: if it is no beginning of s, no
-		// name is that is longer than what both have in common.
-		i := sort.SearchStrings(a.sorted, key)
-		if i == len(a.sorted) || a.sorted[i] != key {
-			i--
-		}
-		if i < 0 {
-			return ""
-		}
-		name := a.sorted[i]
-		n := commonPrefix(name, key)
-		if n == len(name) {
-			if n == len(s) || !WordByte(s[n]) || !WordByte(s[n-1]) {
-				return name
-			}
-			n--
-		}
-		key = key[:n]
-	}
-	return ""
-}
-
-func commonPrefix(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 // WordByte says whether a byte belongs to a word, so that no name ends there.
@@ -181,16 +211,15 @@ func (a *Table) addresses(s string) string {
 		}
 		run := strings.TrimRight(s[i:end], ".")
 		ip, err := netip.ParseAddr(run)
-		if err != nil {
-			// It may end with a port, or with a colon of the sentence.
-			if colon := strings.LastIndexByte(run, ':'); colon > 0 {
+		for range 2 { // it may end with a port, and with a colon of the sentence
+			if colon := strings.LastIndexByte(run, ':'); err != nil && colon > 0 {
 				run = run[:colon]
 				ip, err = netip.ParseAddr(run)
 			}
 		}
 		if err == nil && !ip.IsLoopback() && !ip.IsUnspecified() {
 			b.WriteString(s[copied:i])
-			b.WriteString(a.exact("addr", ip.String()))
+			b.WriteString(a.address(ip.String()))
 			copied = i + len(run)
 		}
 		i = end - 1
@@ -219,7 +248,8 @@ type Private struct{ aliases Table }
 // Private is a table of its own, with the same aliases.
 func (a *Table) Private() *Private {
 	own := *a
-	own.Of, own.names, own.counts, own.sorted = maps.Clone(a.Of), maps.Clone(a.names), maps.Clone(a.counts), nil
+	own.Of, own.addrs, own.names, own.counts = maps.Clone(a.Of), maps.Clone(a.addrs), maps.Clone(a.names), maps.Clone(a.counts)
+	own.search = a.search.clone()
 	own.Read, own.Full = nil, nil
 	return &Private{own}
 }
@@ -244,5 +274,19 @@ func (p *Private) Meet(c *check.Change) {
 	}
 }
 
-// Text replaces names and addresses.
-func (p *Private) Text(s string) string { return p.aliases.replace(s) }
+// Text replaces names and addresses. It fails where there may be names that are not
+// kept.
+func (p *Private) Text(s string) (string, error) {
+	if p.aliases.lost {
+		return "", ErrLost
+	}
+	return p.aliases.replace(s), nil
+}
+
+// Told is what people should know of what was hidden; "" if all has an alias of its own.
+func (p *Private) Told() string {
+	if p.aliases.full {
+		return saidFull
+	}
+	return ""
+}

@@ -1,7 +1,11 @@
 package alias
 
 import (
+	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -66,21 +70,92 @@ func TestAliasesAreNoNames(t *testing.T) {
 	}
 }
 
-// A peer that sends ever new names fills the table, and no more; what comes
-// after is hidden all the same.
+// Beyond the last alias a name is hidden without one of its own, in texts, too, and an
+// export says so.
 func TestAliasesAreBounded(t *testing.T) {
 	var a Table
-	for i := range maxAliases + 10 {
+	for i := range maxAliases {
 		a.Meet("cluster", fmt.Sprintf("name-of-%d", i))
+		a.replace(fmt.Sprint("at ", netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})))
 	}
-	if len(a.Of) != maxAliases {
-		t.Errorf("%d aliases", len(a.Of))
+	p := a.Private()
+	text := "name-of-77 at 10.1.0.8:80, name-of-x, 10.9.9.9:80"
+	if got, err := p.Text(text[:25]); got != "cluster-78 at addr-9:80" || err != nil || p.Told() != "" {
+		t.Errorf("text: %q, %v, told %q", got, err, p.Told())
 	}
-	if got := a.exact("cluster", "one more"); got != hidden {
+	meet := func(name string) {
+		p.Meet(&check.Change{Change: engine.Change{Type: "CDS", Message: &decode.Message{Names: []string{name}}}})
+	}
+	meet("name-of-x")
+	if got, err := p.Text(text); got != "cluster-78 at addr-9:80, (hidden), (hidden):80" || err != nil || p.Told() != saidFull {
+		t.Errorf("text: %q, %v, told %q", got, err, p.Told())
+	}
+	if got := a.exact("cluster", "one more"); got != hidden || a.replace(hidden) != hidden {
 		t.Errorf("the one that is too many is %q", got)
 	}
-	if got := a.replace("name-of-77, name-of-9999999"); got != "cluster-78, name-of-9999999" {
-		t.Errorf("text: %q", got)
+	if len(a.names) != 2*maxAliases+1 || len(a.addrs) != maxAliases {
+		t.Errorf("%d aliases, %d of addresses", len(a.names)-1, len(a.addrs))
+	}
+}
+
+// An address that has an alias keeps it if something is called so, and the other way.
+func TestAddressesAreNames(t *testing.T) {
+	var a Table
+	a.Meet("client", "10.0.0.1")
+	for _, name := range []string{"10.0.0.1", "10.0.0.2"} {
+		a.replace(name)
+		a.Meet("endpoints", name)
+	}
+	if got := a.replace("10.0.0.1 10.0.0.2, 10.0.0.3:80: refused"); got != "client-1 addr-1, addr-2:80: refused" {
+		t.Error(got)
+	}
+}
+
+// Names are kept up to so many bytes. Once there are others, no text can be searched for
+// them: it is hidden as a whole, and nothing is exported.
+func TestNamesAreKeptUpToABound(t *testing.T) {
+	var told []string
+	a := Table{On: true, Full: func(said string) { told = append(told, said) }}
+	long := strings.Repeat("x", maxSize-2*perName-len("web"))
+	a.Meet("cluster", "web")
+	a.Meet("cluster", long)
+	p, stamp := a.Private(), a.Stamp()
+	if got, err := p.Text("of web and y"); got != "of cluster-1 and y" || err != nil || len(told) != 0 {
+		t.Errorf("%q, %v, told %q", got, err, told)
+	}
+	p.Meet(&check.Change{Change: engine.Change{Client: "y"}})
+	if got, err := p.Text("of web and y"); got != "" || !errors.Is(err, ErrLost) {
+		t.Errorf("%q, %v", got, err)
+	}
+	a.Meet("cluster", "y")
+	a.Meet("cluster", "z")
+	if got := a.Text("of web and y"); got != hidden || a.Text("| -") != "| -" || a.Text(saidLost) != saidLost || a.Stamp() == stamp || !slices.Equal(told, []string{saidLost}) {
+		t.Errorf("%q, told %q", got, told)
+	}
+	if a.Name("y") != hidden || a.Name("web") != "cluster-1" {
+		t.Errorf("names are %q and %q", a.Name("y"), a.Name("web"))
+	}
+}
+
+// A name is found whenever it came, and only few runs are looked through.
+func TestSearch(t *testing.T) {
+	var r search
+	for i := range 5000 {
+		r.add(fmt.Sprint("name-", i*7919%5000))
+		if i%3 == 0 {
+			r.settle()
+		}
+	}
+	before := r.clone()
+	r.add("name-17-more")
+	r.settle()
+	for text, want := range map[string]string{"name-17 x": "name-17", "name-4999": "name-4999", "name-5000": "", "name-17-more.": "name-17-more"} {
+		if got := r.longest(text); got != want {
+			t.Errorf("%q begins with %q", text, got)
+		}
+	}
+	if got := before.longest("name-17-more"); got != "name-17" || len(r.runs) > 14 {
+		t.Errorf("the copy has %q; %d runs", got, len(r.runs))
 	}
 }
 
@@ -91,8 +166,8 @@ func TestPrivateExport(t *testing.T) {
 	a.Meet("client", "gw-0")
 	p := a.Private()
 	p.Meet(&check.Change{Change: engine.Change{Type: "CDS", Client: "gw-1", Message: &decode.Message{Names: []string{"shop"}}}})
-	if got := p.Text("gw-0 gw-1 shop 10.0.0.1\n"); got != "client-1 client-2 cluster-1 addr-1\n" {
-		t.Errorf("%q", got)
+	if got, err := p.Text("gw-0 gw-1 shop 10.0.0.1\n"); got != "client-1 client-2 cluster-1 addr-1\n" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 	if len(a.Of) != 1 {
 		t.Error("the screen's own table has changed")

@@ -68,10 +68,7 @@ func (a *Table) MeetAll(names map[string][]string) {
 			a.Meet(KindOf(typ), n)
 		}
 	}
-	if len(a.Of) >= maxAliases && !a.toldAll {
-		a.toldAll = true
-		a.Full()
-	}
+
 }
 
 // meetFetched gives aliases to the names in messages that were read again.
@@ -79,7 +76,10 @@ func (a *Table) meetFetched() {
 	if a.Read == nil {
 		return
 	}
-	names, n := a.Read(a.fetched)
+	names, n, all := a.Read(a.fetched)
+	if !all {
+		a.lose()
+	}
 	if n == a.fetched {
 		return
 	}
@@ -108,29 +108,36 @@ func KindOf(typ string) string {
 	return "resource"
 }
 
-// Held are names of resources by their short type.
-type Held map[string][]string
+// Held are names of resources by their short type, each once.
+type Held struct {
+	Names map[string][]string
+	seen  map[string]bool
+	size  int
+}
 
-// Take adds the names of a tree; false if there are enough.
-func (h Held) Take(t *engine.Tree) bool {
-	total := 0
-	for _, names := range h {
-		total += len(names)
+// Take adds the names of a tree. It is false once there are more than a Table keeps.
+func (h *Held) Take(t *engine.Tree) bool {
+	if h.seen == nil {
+		h.Names, h.seen = make(map[string][]string), make(map[string]bool)
 	}
 	var walk func(nodes []*engine.Node)
 	walk = func(nodes []*engine.Node) {
 		for _, n := range nodes {
-			if total++; total > 2*maxAliases {
+			if h.size > maxSize {
 				return
 			}
-			h[n.Type] = append(h[n.Type], n.Name)
+			if !h.seen[n.Name] {
+				h.seen[n.Name] = true
+				h.size += len(n.Name) + perName
+				h.Names[n.Type] = append(h.Names[n.Type], n.Name)
+			}
 			walk(n.Children)
 		}
 	}
 	walk(t.Roots)
 	walk(t.Dangling)
 	walk(t.Missing)
-	return total <= 2*maxAliases
+	return h.size <= maxSize
 }
 
 // Hide replaces what is known in lines. Columns stay as wide as they are.

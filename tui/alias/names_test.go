@@ -3,6 +3,7 @@ package alias
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -77,9 +78,9 @@ func TestNames(t *testing.T) {
 // Names that were read later are met before anything is written, once.
 func TestNamesThatAreRead(t *testing.T) {
 	asked, names := []uint64{}, map[string][]string{"CDS": {"late"}}
-	a := Table{On: true, Read: func(after uint64) (map[string][]string, uint64) {
+	a := Table{On: true, Read: func(after uint64) (map[string][]string, uint64, bool) {
 		asked = append(asked, after)
-		return names, 1
+		return names, 1, len(asked) < 3
 	}}
 	if got := a.Text("of late"); got != "of cluster-1" {
 		t.Error(got)
@@ -88,23 +89,25 @@ func TestNamesThatAreRead(t *testing.T) {
 	if got := a.Name("late"); got != "cluster-1" || !slices.Equal(asked, []uint64{0, 1}) || a.Of["later"] != "" {
 		t.Errorf("%s, asked %d, %v", got, asked, a.Of)
 	}
+	if got := a.Text("of late"); got != hidden || !a.lost {
+		t.Errorf("some were read that are not given, and the text is %q", got)
+	}
 }
 
 // A table that is full says so once, and hides what it has no alias for.
 func TestFull(t *testing.T) {
-	told := 0
-	a := Table{On: true, Full: func() { told++ }}
+	var told []string
+	a := Table{On: true, Full: func(said string) { told = append(told, said) }}
 	var all []string
 	for i := range maxAliases {
 		all = append(all, fmt.Sprint("c", i))
 	}
-	if a.MeetAll(map[string][]string{"CDS": all[1:]}); told != 0 {
+	if a.MeetAll(map[string][]string{"CDS": all}); len(told) != 0 {
 		t.Error("it is not full yet")
 	}
-	a.MeetAll(map[string][]string{"CDS": all})
-	a.MeetAll(map[string][]string{"CDS": all})
-	if told != 1 || a.Name("one more") != hidden || a.Name("c0") == hidden || len(a.Of) != maxAliases {
-		t.Errorf("told %d times, %q, %q", told, a.Name("one more"), a.Name("c0"))
+	a.MeetAll(map[string][]string{"CDS": {"more", "and more"}})
+	if !slices.Equal(told, []string{saidFull}) || a.Name("one more") != hidden || a.Name("c0") == hidden || a.Text("more of c0") != "(hidden) of cluster-1" {
+		t.Errorf("told %q, %q, %q, %q", told, a.Name("one more"), a.Name("c0"), a.Text("more of c0"))
 	}
 }
 
@@ -128,24 +131,31 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// The names of a tree are taken until there are more than twice as many as aliases.
+// The names of a tree are taken, each once, until there are more than a table keeps. Who
+// meets these knows that there are more.
 func TestTake(t *testing.T) {
 	node := func(name string, children ...*engine.Node) *engine.Node {
 		return &engine.Node{Type: "CDS", Name: name, Children: children}
 	}
-	h := Held{}
+	var h Held
 	tree := &engine.Tree{Roots: []*engine.Node{node("a", node("b"))}, Dangling: []*engine.Node{node("c")}, Missing: []*engine.Node{node("d")}}
-	if !h.Take(tree) || !slices.Equal(h["CDS"], []string{"a", "b", "c", "d"}) {
-		t.Errorf("%v", h)
+	for range 2 {
+		if !h.Take(tree) || !slices.Equal(h.Names["CDS"], []string{"a", "b", "c", "d"}) {
+			t.Errorf("%v", h.Names)
+		}
 	}
-	var many []*engine.Node
-	for range 2*maxAliases - 4 {
-		many = append(many, node("x"))
+	large := strings.Repeat("x", maxSize-h.size-perName)
+	if !h.Take(&engine.Tree{Roots: []*engine.Node{node(large)}}) || h.size != maxSize {
+		t.Errorf("%d bytes", h.size)
 	}
-	if !h.Take(&engine.Tree{Roots: many}) || len(h["CDS"]) != 2*maxAliases {
-		t.Errorf("%d", len(h["CDS"]))
+	var a Table
+	if a.MeetAll(h.Names); a.lost {
+		t.Error("a table keeps as many")
 	}
-	if h.Take(&engine.Tree{Missing: many[:1]}) || len(h["CDS"]) != 2*maxAliases {
-		t.Errorf("%d are more than enough", len(h["CDS"]))
+	if h.Take(&engine.Tree{Missing: []*engine.Node{node("y"), node("z")}}) || len(h.Names["CDS"]) != 6 {
+		t.Errorf("%d are more than enough", len(h.Names["CDS"]))
+	}
+	if a.MeetAll(h.Names); !a.lost {
+		t.Error("a table keeps more")
 	}
 }

@@ -78,7 +78,7 @@ func TestTextsThatCameLately(t *testing.T) {
 // The room for the names of a response is used again unless it became too large.
 func TestRoomForNames(t *testing.T) {
 	c := newCarried()
-	for n, kept := range map[int]bool{maxNames: true, maxNames + 1: false} {
+	for n, kept := range map[int]bool{maxKept: true, maxKept + 1: false} {
 		c.names = make([]uint64, 0, n)
 		c.add(1, &check.Change{Change: engine.Change{Type: "EDS", Message: &decode.Message{Kind: decode.DeltaResponse, Removed: []string{"a"}}}})
 		if (c.names != nil) != kept {

@@ -42,6 +42,8 @@ const (
 	maxCarried   = 24 << 20
 	carrierBytes = 16
 	listBytes    = 96 // without names
+	// maxKept is for how many names room is kept from one response to the next.
+	maxKept = 1 << 14
 )
 
 func newCarried() carried {
@@ -78,7 +80,7 @@ func (c *carried) add(seq session.Seq, of *check.Change) {
 		names = append(names, c.hash(n))
 	}
 	c.names = names
-	if cap(names) > maxNames {
+	if cap(names) > maxKept {
 		c.names = nil
 	}
 	if len(names) == 0 {

@@ -375,17 +375,23 @@ func TestRowBounds(t *testing.T) {
 func TestBoundsOfWhatIsRemembered(t *testing.T) {
 	var m met
 	m.add("CDS", "")
-	m.add("CDS", strings.Repeat("x", maxText+1))
+
 	if len(m.list) != 0 {
 		t.Errorf("%d names", len(m.list))
 	}
-	m.add("CDS", strings.Repeat("x", maxText))
-	for i := range maxNames {
+	for i := range 1 << 15 {
 		m.add("CDS", fmt.Sprint(i))
 		m.add("EDS", fmt.Sprint(i)) // a name is remembered once
 	}
-	if len(m.list) != maxNames || len(m.seen) != maxNames {
+	if len(m.list) != 1<<15 || len(m.seen) != 1<<15 || m.lost.Load() {
 		t.Errorf("%d names", len(m.list))
+	}
+	m.add("CDS", strings.Repeat("x", maxMet-m.size-perMet))
+	if m.add("CDS", "0"); len(m.list) != 1<<15+1 || m.lost.Load() {
+		t.Errorf("%d names, some are lost: %v", len(m.list), m.lost.Load())
+	}
+	if m.add("CDS", "y"); len(m.list) != 1<<15+1 || !m.lost.Load() {
+		t.Errorf("%d names, none is lost", len(m.list))
 	}
 	x := New()
 	for i := range maxSilences + 1 {

@@ -7,8 +7,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 )
 
-// maxNames bounds the names that a Fetcher remembers to have read.
-const maxNames = 1 << 14
+const (
+	// maxMet bounds the bytes of the names that a Fetcher remembers to have read,
+	// perMet is what one costs beside its bytes.
+	maxMet = 32 << 20
+	perMet = 64
+)
 
 // met are names in messages that were read, for those who hide them.
 type met struct {
@@ -16,14 +20,21 @@ type met struct {
 	seen map[string]bool
 	list []metName
 	n    atomic.Uint64 // of list
+	size int           // of list, in bytes
+	lost atomic.Bool   // some are not in list
 }
 
 type metName struct{ typ, name string }
 
 func (t *met) add(typ, name string) {
-	if name == "" || len(name) > maxText || t.seen[name] || len(t.list) >= maxNames {
+	if name == "" || t.seen[name] {
 		return
 	}
+	if t.size+len(name)+perMet > maxMet {
+		t.lost.Store(true)
+		return
+	}
+	t.size += len(name) + perMet
 	if t.seen == nil {
 		t.seen = make(map[string]bool)
 	}
@@ -49,11 +60,11 @@ func (t *met) meet(c *check.Change) {
 }
 
 // Names are those of resources in messages that were read again, by type, from
-// the one with number from on; and how many there are.
-func (f *Fetcher) Names(from uint64) (map[string][]string, uint64) {
-	n := f.met.n.Load()
+// the one with number from on; how many there are, and whether none was left out.
+func (f *Fetcher) Names(from uint64) (names map[string][]string, n uint64, all bool) {
+	n, all = f.met.n.Load(), !f.met.lost.Load()
 	if n == from {
-		return nil, n
+		return nil, n, all
 	}
 	f.met.mu.Lock()
 	defer f.met.mu.Unlock()
@@ -61,5 +72,5 @@ func (f *Fetcher) Names(from uint64) (map[string][]string, uint64) {
 	for _, m := range f.met.list[from:n] {
 		out[m.typ] = append(out[m.typ], m.name)
 	}
-	return out, n
+	return out, n, all
 }

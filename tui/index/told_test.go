@@ -160,8 +160,8 @@ func TestTold(t *testing.T) {
 			}
 			fmt.Fprintf(b, "tree %t, effects %d\n", feed.Tree(c) != nil, len(feed.EffectsOf(c)))
 		}
-		names, n := fetch.Names(0)
-		again, _ := fetch.Names(n)
+		names, n, _ := fetch.Names(0)
+		again, _, _ := fetch.Names(n)
 		fmt.Fprintf(b, "names: %d %v, then %v\n", n, names, again)
 		heads, forgotten := feed.Pushes()
 		fmt.Fprintf(b, "%d pushes, %d forgotten\n", len(heads), forgotten)
