@@ -161,8 +161,12 @@ func TestStaleFindingsGiveWay(t *testing.T) {
 		had, new  Severity
 		forgotten int
 	}{
-		{stale, Info, Info, 1}, {stale - 1, Info, Info, 0}, {stale, Error, Info, 1}, {stale - 1, Error, Warning, 0},
-		{stale - 1, Error, Error, 0}, {0, Warning, Error, 1},
+		{stale, Info, Info, 1},
+		{stale - 1, Info, Info, 0},
+		{stale, Error, Info, 1},
+		{stale - 1, Error, Warning, 0},
+		{stale - 1, Error, Error, 0},
+		{0, Warning, Error, 1},
 	} {
 		l := newLedger()
 		fullLedger(&l, maxFindings, c.had, now)

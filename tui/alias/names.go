@@ -68,7 +68,6 @@ func (a *Table) MeetAll(names map[string][]string) {
 			a.Meet(KindOf(typ), n)
 		}
 	}
-
 }
 
 // meetFetched gives aliases to the names in messages that were read again.
