@@ -426,10 +426,13 @@ func fail(t *testing.T, f failing) {
 			nc.Close()
 		}
 	}()
-	log := &memoryLog{}
+	log, patience := &memoryLog{}, guard
+	if f.kind == FailedTimeout || f.kind == FailedSilent { // the others are not to run out of time
+		patience = 400 * time.Millisecond
+	}
 	p, err := Listen(Config{
 		Pairs: []Pair{{Listen: loopback, Upstream: Addr{"tcp", upstream.Addr().String()}, ListenTLS: f.listen, UpstreamTLS: f.upstream}},
-		Log:   log, DialTimeout: 400 * time.Millisecond,
+		Log:   log, DialTimeout: patience,
 	})
 	if err != nil {
 		t.Fatal(err)
