@@ -188,3 +188,43 @@ func TestSpareHasRoom(t *testing.T) {
 		}
 	}
 }
+
+// The oldest piece comes first, unless it failed more often; what this process records before
+// what earlier ones left.
+func TestNext(t *testing.T) {
+	pieces := func(of string, tries int) *recording {
+		r := &recording{pieces: map[string]*piece{}}
+		for i := range 20 {
+			r.piece(fmt.Sprintf("%s%02d", of, i), 1).tries = tries
+		}
+		return r
+	}
+	a := &Archive{current: pieces("now", 1), earlier: []*recording{pieces("before", 1), pieces("long before", 1)}}
+	is := func(want string) {
+		t.Helper()
+		of, p := a.next()
+		if p == nil || p.path != want || of == nil || of.pieces[want] != p || a.busy != p {
+			t.Fatalf("next is %+v, not %s", p, want)
+		}
+	}
+	for range 10 { // whatever the order of the map
+		is("now00")
+	}
+	a.current.pieces["now00"].tries = 2
+	is("now01")
+	a.earlier[1].pieces["long before07"].tries = 0
+	is("long before07")
+	a.earlier[0].pieces["before03"].tries = 0
+	is("before03")
+	a.current.pieces["now19"].tries = 0
+	is("now19")
+	a.current.pieces["now19"].later = time.Now().Add(time.Hour)
+	is("before03")
+	a.current, a.earlier = pieces("none", 0), nil
+	for _, p := range a.current.pieces {
+		p.later = time.Now().Add(time.Hour)
+	}
+	if of, p := a.next(); of != nil || p != nil || a.busy != nil {
+		t.Errorf("next is %+v", p)
+	}
+}

@@ -190,3 +190,17 @@ func TestNext(t *testing.T) {
 type failing struct{ error }
 
 func (f failing) Next(context.Context) (session.Entry, error) { return session.Entry{}, f.error }
+
+// Of a response that refers to nothing no answer is waited for.
+func TestWithoutReferences(t *testing.T) {
+	for text, want := range map[string]int{
+		"C> type=CDS V= N= R=[] node=n\nS< type=CDS V=1 N=a res=[c1]\n":       0,
+		"C> type=RDS V= N= R=[r] node=n\nS< type=RDS V=1 N=a res=[r{lost}]\n": 1,
+	} {
+		for id, k := range observed(t, text).clients {
+			if len(k.open) != want {
+				t.Errorf("%q waits for answers to %d responses, not %d, after\n%s", id, len(k.open), want, text)
+			}
+		}
+	}
+}

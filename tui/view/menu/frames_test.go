@@ -75,6 +75,24 @@ func TestColumnFrames(t *testing.T) {
 	golden.Is(t, "testdata/columns.txt", got)
 }
 
+// A click means the line that is there, however far the list was moved.
+func TestClickInAMovedList(t *testing.T) {
+	scr := viewtest.Session(t, root, "demo")
+	v := NewColumns(clients.New()).(*columnMenu)
+	scr.Push(v)
+	scr.Frame(v, 80, 12)
+	scr.Play(v, 80, 12, key.Last)
+	first := v.win.Top
+	if first == 0 {
+		t.Fatal("the list was not moved")
+	}
+	for line := range 3 {
+		if scr.Run(v.Click(scr, 0, v.top+line, false)); v.win.At != first+line {
+			t.Errorf("line %d is column %d, not %d", line, v.win.At, first+line)
+		}
+	}
+}
+
 // TestExportFrames: what can be exported from a selection, in which forms, and what is asked
 // of the program for it.
 func TestExportFrames(t *testing.T) {
