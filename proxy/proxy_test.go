@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -95,7 +96,7 @@ func testBytesAreEqual(t *testing.T, secure mode) {
 		"unix":      {unix("down"), unix("up")},
 		"tcp-unix":  {loopback, unix("up2")},
 		"unix-tcp":  {unix("down2"), loopback},
-		"abstract":  {{"unix", "@xdsproxy-test-" + filepath.Base(t.TempDir())}, loopback},
+		"abstract":  {{"unix", fmt.Sprintf("@xdsproxy-test-%d-%s", os.Getpid(), filepath.Base(t.TempDir()))}, loopback},
 		"loopback6": {{"tcp", "[::1]:0"}, loopback},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -117,13 +117,15 @@ func (a *cli) account(ctx context.Context, src *input.Source, view *csds.View, r
 	if src.Viewer == nil && (!src.File || src.All().Complete) {
 		return a.opener().Each(ctx, src, through, func(*session.Entry, *check.Change) error { return nil })
 	}
-	until := src.All().LastSeq
-	if until == 0 {
+	all := src.All()
+	// Of a recording that was cut in its first block it is not known how far it goes.
+	known := all.LastSeq > 0 || all.Writing || src.Viewer != nil
+	if known && all.LastSeq == 0 {
 		ready()
 	}
 	src.Follow(true)
 	return input.Each(ctx, src, through, func(e *session.Entry, _ *check.Change) error {
-		if e.Seq >= until {
+		if known && e.Seq >= all.LastSeq {
 			ready()
 		}
 		return nil
