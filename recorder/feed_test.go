@@ -157,6 +157,45 @@ func TestFeedLeavesOutWhatIsNotNeeded(t *testing.T) {
 	}
 }
 
+// A feed is the last one if no later segment has what is wanted; without a bound all of it
+// is.
+func TestLastFeed(t *testing.T) {
+	l, write := rotating(t, Options{})
+	for range 40 {
+		write()
+	}
+	closeLog(t, l)
+	var firsts []session.Seq // of each segment
+	for n := uint64(1); ; n++ {
+		f, err := l.segment(n, 0)
+		if err != nil {
+			break
+		}
+		firsts = append(firsts, f.header.First)
+		_ = f.Close()
+	}
+	if len(firsts) < 3 {
+		t.Fatalf("%d segments", len(firsts))
+	}
+	for _, c := range []struct {
+		segment uint64
+		to      session.Seq
+		last    bool
+	}{
+		{1, 0, false}, {1, 1, true}, {1, firsts[1] - 1, true}, {1, firsts[1], false}, {1, 1 << 40, false},
+		{uint64(len(firsts)), 0, true}, {uint64(len(firsts)), 1 << 40, true}, {uint64(len(firsts)) - 1, 0, false},
+	} {
+		f, err := l.Feed(FeedOptions{Segment: c.segment, To: c.to})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Last() != c.last {
+			t.Errorf("segment %d of %d, up to %d: it is the last: %v", c.segment, len(firsts), c.to, !c.last)
+		}
+		_ = f.Close()
+	}
+}
+
 // Segments that are deleted while somebody reads are told of as lost.
 func TestFeedOfWhatIsDeleted(t *testing.T) {
 	l, write := rotating(t, Options{Keep: 1})

@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -17,5 +18,20 @@ func TestWrite(t *testing.T) {
 	f, err := recorder.Inspect(path)
 	if err != nil || !f.Complete || f.Lost > 0 || f.Connections != 1000 || f.Messages < size/4200 || f.Bytes < size || f.Bytes > size+64<<20 {
 		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// A fleet is recorded as of yesterday, so that no entry is in the future.
+func TestWriteFleet(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fleet.xdsp")
+	if err := writeFleet(path, fleetOptions{entries: 5000, rejected: 20}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := recorder.Inspect(path)
+	if err != nil || !f.Complete || f.Lost > 0 || f.Connections != fleetClients || f.Entries < 5000 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if ago := time.Since(f.First); ago < 24*time.Hour || ago > 25*time.Hour || f.Last.After(time.Now()) || f.Last.Before(f.First) {
+		t.Errorf("it is from %v to %v", f.First, f.Last)
 	}
 }
