@@ -182,8 +182,14 @@ func TestLastFeed(t *testing.T) {
 		to      session.Seq
 		last    bool
 	}{
-		{1, 0, false}, {1, 1, true}, {1, firsts[1] - 1, true}, {1, firsts[1], false}, {1, 1 << 40, false},
-		{uint64(len(firsts)), 0, true}, {uint64(len(firsts)), 1 << 40, true}, {uint64(len(firsts)) - 1, 0, false},
+		{1, 0, false},
+		{1, 1, true},
+		{1, firsts[1] - 1, true},
+		{1, firsts[1], false},
+		{1, 1 << 40, false},
+		{uint64(len(firsts)), 0, true},
+		{uint64(len(firsts)), 1 << 40, true},
+		{uint64(len(firsts)) - 1, 0, false},
 	} {
 		f, err := l.Feed(FeedOptions{Segment: c.segment, To: c.to})
 		if err != nil {
