@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -85,7 +86,9 @@ func (p Part) play(s stream, incoming func() proto.Message) (*status.Status, err
 		var err error
 		switch {
 		case m.say != nil:
-			err = s.SendMsg(m.say)
+			if err = s.SendMsg(m.say); errors.Is(err, io.EOF) { // so gRPC says it
+				err = errGone
+			}
 		case m.hear != nil:
 			err = h.until(func() bool { return h.take(*m.hear) }, nil)
 		case m.pause > 0:
