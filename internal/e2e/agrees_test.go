@@ -186,7 +186,13 @@ func (told *tells) holds(t *testing.T, p *pane, looped string) {
 	p.shows("[") // whatever it begins with
 	p.press("1")
 	p.shows("[1 Clients]", fmt.Sprintf("%d clients", len(told.states)), fmt.Sprintf("%d violations", told.serious))
-	p.shows(fmt.Sprintf("NACKED ×%d", told.nacks)) // all was read: a rejection is the last message
+	p.shows(fmt.Sprintf("NACKED ×%d", told.nacks)) // all messages were read: a rejection is the last one
+	// After it the recording has time that passed, and what is not answered is stale by that.
+	eventually(t, "nothing is pending on the screen", func() bool {
+		pending := false
+		p.pages(func(screen string) { pending = pending || strings.Contains(screen, "PENDING") })
+		return !pending
+	})
 	told.clients(t, p)
 	told.timeline(t, p)
 	told.violations(t, p)
