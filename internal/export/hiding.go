@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -25,7 +26,8 @@ type hiding struct {
 	rest    []byte // of a line that has not ended
 }
 
-// maxHidden bounds a line: a longer one is hidden in pieces.
+// maxHidden bounds a line: a longer one is hidden in pieces. None of them ends within a
+// name, unless there is no end of one in all these bytes.
 const maxHidden = 1 << 20
 
 func (h *hiding) Write(b []byte) (int, error) {
@@ -36,19 +38,29 @@ func (h *hiding) Write(b []byte) (int, error) {
 			i = len(b)
 		}
 		h.rest = append(h.rest, b[:i]...)
-		if b[i-1] == '\n' || len(h.rest) > maxHidden {
-			if err := h.flush(); err != nil {
-				return 0, err
-			}
+		ready := 0
+		if b[i-1] == '\n' {
+			ready = len(h.rest)
+		} else if len(h.rest) > maxHidden {
+			ready = cmp.Or(bytes.LastIndexAny(h.rest, ` "`)+1, len(h.rest))
+		}
+		if err := h.pass(ready); err != nil {
+			return 0, err
 		}
 		b = b[i:]
 	}
 	return n, nil
 }
 
-func (h *hiding) flush() error {
-	text, err := h.private.Text(string(h.rest))
-	h.rest = h.rest[:0]
+func (h *hiding) flush() error { return h.pass(len(h.rest)) }
+
+// pass hides the first n bytes of what is kept back.
+func (h *hiding) pass(n int) error {
+	if n == 0 {
+		return nil
+	}
+	text, err := h.private.Text(string(h.rest[:n]))
+	h.rest = append(h.rest[:0], h.rest[n:]...)
 	if err != nil {
 		return console.Failed("cannot hide all names: %w", err)
 	}

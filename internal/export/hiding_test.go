@@ -46,6 +46,31 @@ func TestHiding(t *testing.T) {
 	}
 }
 
+// A line that is too long to be kept back is cut beside a name and not in it.
+func TestHidingOfALongLine(t *testing.T) {
+	for _, between := range []string{" ", `","`} {
+		var out strings.Builder
+		h := &hiding{to: &out, private: alias{strings.NewReplacer("gw-prod", "n1")}}
+		line := strings.Repeat("gw-prod"+between, 3*maxHidden/len("gw-prod"+between))
+		for b := []byte(line); len(b) > 0; {
+			n := min(len(b), 4096)
+			if _, err := h.Write(b[:n]); err != nil {
+				t.Fatal(err)
+			}
+			if len(h.rest) > maxHidden {
+				t.Fatalf("%d bytes are kept back", len(h.rest))
+			}
+			b = b[n:]
+		}
+		if err := h.flush(); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); got != strings.ReplaceAll(line, "gw-prod", "n1") {
+			t.Errorf("between %q: %d names are left as they were", between, strings.Count(got, "gw-prod"))
+		}
+	}
+}
+
 // hider is a Private of which the test says what it does.
 type hider struct {
 	alias

@@ -136,7 +136,7 @@ func TestWhatIsKnownOfFilesIsBounded(t *testing.T) {
 	fill(w.named, 10*maxFiles-1, file.Source{})
 	fill(d.skip, 10*maxFiles-1, nil)
 	fill(w.marks, 4*maxFiles-1, mark{})
-	fill(w.said, 10*maxFiles-3, true) // each of two files is told of as absent
+	fill(w.said, 10*maxFiles-3, true) // each of two files is told of: as absent, or as left out
 	for _, v := range []struct {
 		name string
 		kept bool
@@ -145,6 +145,9 @@ func TestWhatIsKnownOfFilesIsBounded(t *testing.T) {
 		w.know([]file.Source{{Path: path}})
 		if _, kept := w.named[path]; kept != v.kept {
 			t.Errorf("%s is known to be subscribed to: %v", v.name, kept)
+		}
+		if told := strings.Contains(l.texts(), path+" is left out"); told == v.kept {
+			t.Errorf("%s is said to be left out: %v", v.name, told)
 		}
 		delete(w.named, path)
 		fill(w.named, 10*maxFiles, file.Source{})

@@ -83,7 +83,11 @@ func (w *Watcher) know(sources []file.Source) {
 			w.tell("elsewhere\x00"+s.Path, &News{Text: fmt.Sprintf("%s is subscribed to and not watched: it is in no directory of --files", s.Path)})
 			continue
 		}
-		if was, known := w.named[key]; known && was == s || len(w.named) >= 10*maxFiles {
+		switch was, known := w.named[key]; {
+		case known && was == s:
+			continue
+		case !known && len(w.named) >= 10*maxFiles:
+			w.tell("named", &News{Wrong: true, Text: fmt.Sprintf("%d paths were subscribed to, and no more are remembered; %s is left out, as are others", 10*maxFiles, s.Path)})
 			continue
 		}
 		w.named[key], w.fresh = s, true

@@ -104,6 +104,9 @@ func (p pending) list() (out []string) {
 		text := bounded(key[0]) + " " + strings.Join(shown, ", ")
 		if more := len(names) - most; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
+			if len(names) == maxTold { // what came after these was not kept
+				text += " at least"
+			}
 		}
 		out = append(out, text+": not decided, since "+key[1])
 	}

@@ -87,7 +87,7 @@ func (f *fleet) play() {
 			if url == f.urn[1] {
 				q.Names = names()
 			}
-			if every := 2 * uint64(f.rejected); n%every == every-2 {
+			if every := 2 * uint64(f.rejected); every > 0 && n%every == every-2 {
 				q.Version, q.Error = fmt.Sprint(push-2), &decode.Error{Code: 13, Message: "Error adding/updating cluster(s) " + names()[push%fleetClusters]}
 			}
 			f.send(id, session.Client, q.Marshal())

@@ -23,7 +23,7 @@ func main() {
 	size := flag.Int64("size", 5<<30, "bytes of the file")
 	entries := flag.Uint64("entries", 0, "a fleet's session of so many entries, instead of one of a size")
 	resources := flag.Int("resources", 0, "one response of so many resources, instead of one of a size")
-	rejected := flag.Int("rejected", 1000, "with -entries, one answer of how many is a rejection")
+	rejected := flag.Int("rejected", 1000, "with -entries, one answer of how many is a rejection; 0 for none")
 	nonces := flag.Bool("nonces", false, "with -entries, each response has a long nonce of its own, as Istio's have")
 	out := flag.String("w", "big.xdsp", "the file to make")
 	flag.Parse()
