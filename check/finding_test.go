@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // fullLedger has so many findings of one severity, of which the last was proved at a
@@ -149,5 +152,27 @@ func TestErrorsAfterManyNotes(t *testing.T) {
 			t.Error("the same again gives other findings")
 		}
 		before = all
+	}
+}
+
+// A finding is of the stream that it is about, or else of that of its entry, if there is
+// one.
+func TestWhereAFindingIs(t *testing.T) {
+	x := moment(t, simple, 1, "EDS")
+	conn := x.stream.Conn
+	e := &session.Entry{Seq: 9, Conn: 30, Stream: 40}
+	for i, c := range []struct {
+		stream *engine.Stream
+		entry  *session.Entry
+		conn   session.ConnID
+		at     session.StreamID
+	}{{x.stream, e, conn, 1}, {x.stream, nil, conn, 1}, {nil, e, 30, 40}, {nil, nil, 0, 0}} {
+		about := *x
+		about.stream, about.entry, about.sub = c.stream, c.entry, nil
+		about.prove(proof{severity: Info, cause: strconv.Itoa(i), message: "x"})
+		all := x.k.Findings()
+		if f := all[len(all)-1]; f.Conn != c.conn || f.Stream != c.at {
+			t.Errorf("%d: it is of stream %d on connection %d, want %d on %d", i, f.Stream, f.Conn, c.at, c.conn)
+		}
 	}
 }

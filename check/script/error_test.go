@@ -21,6 +21,8 @@ func TestErrors(t *testing.T) {
 		{"@2 C> type=CDS\n^", "no stream 2 yet", "-- stream 2"},
 		{"C> V=1\n^", "type= is missing", ""},
 		{"C> type=FDS\n        ^", `"FDS" is no resource type`, "did you mean"},
+		{"C> type=" + strings.Repeat("F", 40) + "\n        ^", `"` + strings.Repeat("F", 40) + `" is no resource type`, ""},
+		{"C> type=" + strings.Repeat("F", 41) + "\n        ^", `"` + strings.Repeat("F", 40) + `..." is no resource type`, ""},
 		{"C> type=v2.LEDS\n        ^", `"v2.LEDS" is no resource type`, ""},
 		{"C> type=CDS X=1\n            ^", "X= does not belong to a line with C>", ""},
 		{"C> type=CDS sub=[a]\n            ^", "sub= does not belong to a line with C>", ""},

@@ -85,6 +85,26 @@ func TestDiffText(t *testing.T) {
 	}
 }
 
+// What moved is folded into its first line if it has more than two, where context is
+// limited. What is left of it is counted.
+func TestDiffTextOfMoves(t *testing.T) {
+	const z, y = `{"name":"z"%s}`, `{"name":"y"}`
+	for more, want := range map[string]string{
+		``:             "+ - name: z  [moved from [1]]\n  - name: \"y\"\n- - name: z  [moved to [0]]\n",
+		`,"a":1`:       "+ - name: z  [moved from [1]]\n+   a: 1\n  - name: \"y\"\n- - name: z  [moved to [0]]\n-   a: 1\n",
+		`,"a":1,"b":2`: "+ - name: z  [moved from [1]]\n+   ...  [2 lines equal]\n  - name: \"y\"\n- - name: z  [moved to [0]]\n-   ...  [2 lines equal]\n",
+	} {
+		z := fmt.Sprintf(z, more)
+		r := diff.Compare(treeOfJSON(t, `{"l":[`+y+`,`+z+`]}`), treeOfJSON(t, `{"l":[`+z+`,`+y+`]}`), diff.Options{})
+		if got := diffText(r, 0); got != "  l:\n"+want {
+			t.Errorf("%s:\n%s\nwant\n%s", more, got, want)
+		}
+		if got := diffText(r, -1); strings.Contains(got, "...") {
+			t.Errorf("%s: with all context\n%s", more, got)
+		}
+	}
+}
+
 func TestDiffTextOfKeys(t *testing.T) {
 	const cla = `{"@type":"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment","endpoints":[{"locality":{"region":"eu"},"lb_endpoints":[
 		{"endpoint":{"address":{"socket_address":{"address":"10.0.0.1","port_value":80}}},"load_balancing_weight":%d},

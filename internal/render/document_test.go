@@ -99,3 +99,40 @@ func TestDocumentFormsAgree(t *testing.T) {
 		}
 	}
 }
+
+// The message of an entry is decoded to the last field, and there is none in an entry
+// without one, or where it is too long to be decoded.
+func TestMessageOfAnEntry(t *testing.T) {
+	tracker, d := check.NewTracker(nil), NewDocuments()
+	open := session.Entry{
+		Seq: 1, Conn: 1, Stream: 1, Kind: session.KindOpen, Side: session.Client, Method: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
+	}
+	c := tracker.Step(&open)
+	d.See(&open)
+	none := string((&Document{}).YAML())
+	if got := string((&Document{d.Message(&open, &c)}).YAML()); got != none || d.Body(&open, &c) != "" {
+		t.Errorf("a stream that opens says %q, %q", got, d.Body(&open, &c))
+	}
+	for _, more := range []int64{0, 1} {
+		e := session.Entry{Seq: 2, Conn: 1, Stream: 1, Kind: session.KindMessage, Side: session.Client, Message: &session.Message{Data: request, Size: session.MostRead + more}}
+		c := tracker.Step(&e)
+		d.See(&e)
+		got := string((&Document{d.Message(&e, &c)}).YAML())
+		if more == 0 && (!strings.Contains(got, "version_info: \"41\"\n") || got != d.Body(&e, &c)) || more == 1 && got != none {
+			t.Errorf("a message of %d bytes says %q", e.Message.Size, got)
+		}
+	}
+}
+
+// JSON is written with two blanks for each level, and what cannot be said in JSON is an error
+// before anything is written.
+func TestWriteJSON(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteJSON(&out, map[string]any{"a": []int{1}}); err != nil || out.String() != "{\n  \"a\": [\n    1\n  ]\n}\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	out.Reset()
+	if err := WriteJSON(&out, func() {}); err == nil || out.Len() > 0 {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}

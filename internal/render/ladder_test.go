@@ -161,3 +161,49 @@ for (const m of d.db.getMessages()) console.log(JSON.stringify(m.message));
 		t.Logf("%s", out)
 	}
 }
+
+// What was drawn last is the sign and the label of the last step, with its type; an arrow
+// lists up to three names.
+func TestLadderLast(t *testing.T) {
+	if sign, label := NewLadder().Last(); sign != "" || label != "" {
+		t.Errorf("of nothing it is %q %q", sign, label)
+	}
+	const asked = "C> type=EDS V= N= R=[%s] node=gw-0\n"
+	for text, want := range map[string]string{
+		fmt.Sprintf(asked, "a"):       " SUB EDS a",
+		fmt.Sprintf(asked, "a,b,c"):   " SUB EDS a b c",
+		fmt.Sprintf(asked, "a,b,c,d"): " SUB EDS 4 names",
+		rejections:                    "! NACK LDS 88 keeps 87  Error adding/updating listener(s) edge: duplicate address",
+	} {
+		sign, label := ladderOf(t, text).Last()
+		if got := sign + " " + label; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// So many clients have a line of their own in a diagram of Mermaid; others share one.
+func TestMermaidOfManyClients(t *testing.T) {
+	of := func(n int) string {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "-- stream %d\nC> type=CDS V= N= R=[] node=gw-%d\n", i+1, i+1)
+		}
+		return ladderOf(t, text.String()).Mermaid()
+	}
+	for n, others := range map[int]int{mermaidClients: 0, mermaidClients + 1: 1, mermaidClients + 3: 3} {
+		text := of(n)
+		if got := strings.Count(text, "    participant C0 as other clients\n"); got != min(others, 1) {
+			t.Errorf("%d clients: %d lines for others\n%s", n, got, text)
+		}
+		if got := strings.Count(text, "    participant C"); got != min(n, mermaidClients+1) {
+			t.Errorf("%d clients have %d lines", n, got)
+		}
+		if got := strings.Count(text, "    C0->>S: SUB"); got != others {
+			t.Errorf("of %d clients %d are others", n, got)
+		}
+		if !strings.Contains(text, fmt.Sprintf("    C%d->>S: SUB", mermaidClients)) || !mermaidForm(text) {
+			t.Errorf("%d clients:\n%s", n, text)
+		}
+	}
+}

@@ -267,6 +267,33 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
+// Wherever a proxy stops and says that its recording is another now, that is what a viewer
+// is told, and not that what it has read of a block is damaged.
+func TestRefusedAnywhere(t *testing.T) {
+	good := chunksOf(t)
+	for part := range 10 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := guard{trailer: viewerKey}
+		server := grpc.NewServer(grpc.UnaryInterceptor(g.unary), grpc.StreamInterceptor(g.stream))
+		viewerpb.RegisterViewerServer(server, &liar{chunks: func(_ *viewerpb.ReadRequest, send func(*viewerpb.Chunk) error) error {
+			_ = send(&viewerpb.Chunk{Data: good[:len(good)*part/10]})
+			return status.Error(codes.FailedPrecondition, "another recording")
+		}})
+		go func() { _ = server.Serve(l) }()
+		o := quick()
+		o.GiveUp = 1 // what it takes for a lost connection is no reason to wait
+		r := dial(t, "tcp", l.Addr().String(), o).Open(0, 0)
+		if got, err := all(r); !fails(err, OtherRecording) {
+			t.Errorf("after %d tenths: %d entries, %v", part, len(got), err)
+		}
+		_ = r.Close()
+		server.Stop()
+	}
+}
+
 // chunksOf is all that a viewer of a small log gets.
 func chunksOf(t *testing.T) (out []byte) {
 	t.Helper()

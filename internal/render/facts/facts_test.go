@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -18,4 +19,29 @@ func TestInfo(t *testing.T) {
 	torn := &Info{Schema: render.Schema, Format: "xdsp", Gaps: 1, Lost: 240, Name: "torn.xdsp"}
 	hurt := &Info{Schema: render.Schema, Format: "xdsp", Damaged: true, Name: "hurt.xdsp"}
 	golden.Is(t, "testdata/info.txt", whole.Text(render.Style{})+"\n"+torn.Text(render.Style{})+"\n"+hurt.Text(render.Style{Color: true}))
+}
+
+// What is not known of a recording is not said, and what makes it less than whole is.
+func TestInfoSays(t *testing.T) {
+	for _, c := range []struct {
+		info       Info
+		has, lacks string
+	}{
+		{Info{Clients: new(3)}, "clients      3\n", "at least"},
+		{Info{Clients: new(3), MoreClients: true}, "clients      at least 3\n", ""},
+		{Info{}, "clients      unknown\n", "memory"},
+		{Info{}, "gaps         none\n", "none, but"},
+		{Info{Lost: 1}, "gaps         none, but 1 entry before it, in files that are not here\n", ""},
+		{Info{Gaps: 1, Lost: 2}, "gaps         1, 2 entries lost\n", "none"},
+		{Info{PastForgotten: new(uint64(0))}, "", "memory"},
+		{Info{PastForgotten: new(uint64(1))}, "memory       of what was over, something was forgotten 1 time; see --memory-past\n", ""},
+		{Info{PastForgotten: new(uint64(2))}, "something was forgotten 2 times; see", ""},
+		{Info{Pairs: []InfoPair{{Listen: "a:1", Upstream: "b:2"}}}, "proxies      a:1 to b:2\n", "written by"},
+		{Info{Program: "p"}, "written by   p\n", "proxies"},
+	} {
+		text := c.info.Text(render.Style{})
+		if !strings.Contains(text, c.has) || c.lacks != "" && strings.Contains(text, c.lacks) {
+			t.Errorf("%+v:\n%s", c.info, text)
+		}
+	}
 }

@@ -126,3 +126,37 @@ func TestGrpcurl(t *testing.T) {
 		}
 	}
 }
+
+// On how many proxies something was found is said where it is more than one.
+func TestProxiesOfAFinding(t *testing.T) {
+	for _, c := range []struct {
+		proxies []string
+		says    bool
+	}{{[]string{"p1"}, false}, {[]string{"p1", "p2"}, true}} {
+		r := report(t, "x.xds", false)
+		for i := range r.Findings {
+			r.Findings[i].Proxies = c.proxies
+		}
+		var sarif, junit bytes.Buffer
+		if err := SARIF(&sarif, r, "v1", "x.xds", rulesOf(r)); err != nil {
+			t.Fatal(err)
+		}
+		if err := JUnit(&junit, r, "x.xds", rulesOf(r), func(string) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(sarif.String(), "(on 2 proxies: p1, p2)") != c.says || strings.Contains(junit.String(), ", on 2 proxies: p1, p2)") != c.says || strings.Contains(sarif.String()+junit.String(), "on 1 proxy") {
+			t.Errorf("%q\n%s\n%s", c.proxies, &sarif, &junit)
+		}
+	}
+}
+
+// A report without findings has the tests of the rules that ran, and no time.
+func TestJUnitOfNothing(t *testing.T) {
+	var b bytes.Buffer
+	if err := JUnit(&b, render.NewReport(), "x.xds", check.Rules()[:2], func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Contains(text, "timestamp") || strings.Count(text, "<testcase ") != 2 {
+		t.Error(text)
+	}
+}
