@@ -22,9 +22,7 @@ func init() {
 	for set := old; len(set) > 0; { // field 1 of the set is a file
 		_, _, tag := protowire.ConsumeTag(set)
 		file, n := protowire.ConsumeBytes(set[max(tag, 0):])
-		if tag < 0 || n < 0 {
-			panic("the descriptors of version 2 are damaged")
-		}
+		must(protowire.ParseError(min(tag, n)))
 		set = set[tag+n:]
 		if !linked(file) {
 			register(protoimpl.DescBuilder{RawDescriptor: file}.Build().File)

@@ -36,12 +36,14 @@ const devel = "(devel)"
 
 const xdsModule = "github.com/envoyproxy/go-control-plane/envoy"
 
-func Read() Facts {
+func Read() Facts { return of(debug.ReadBuildInfo()) }
+
+// of is what a program says of which this is known, or nothing.
+func of(info *debug.BuildInfo, ok bool) Facts {
 	v := Facts{
 		Schema: render.Schema, Version: devel, Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, XDS: "unknown", Format: RecordingFormat,
 	}
-	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
@@ -67,14 +69,15 @@ func Read() Facts {
 }
 
 // Anonymous says that neither version nor commit tells which source this is.
-func (f Facts) Anonymous() bool { return f.Version == devel && f.Commit == "" }
+func (v Facts) Anonymous() bool { return v.Version == devel && v.Commit == "" }
 
 // Name is what a recording says of its writer.
 func Name() string { return "xdsproxy " + Read().Version }
 
 // Line is what --version prints.
-func Line() string {
-	v := Read()
+func Line() string { return Read().line() }
+
+func (v Facts) line() string {
 	line := "xdsproxy " + v.Version
 	switch {
 	case v.Anonymous():

@@ -1,6 +1,11 @@
 package heap
 
-import "testing"
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
 
 // A small heap may grow by most, a large one by least, and between in steps.
 func TestGrowth(t *testing.T) {
@@ -24,6 +29,43 @@ func TestGrowth(t *testing.T) {
 	} {
 		if got := c.g.of(c.live); got != c.want {
 			t.Errorf("%+v with %d MiB: %d, not %d", c.g, c.live>>20, got, c.want)
+		}
+	}
+}
+
+// percent is by how much the heap may grow now.
+func percent() int {
+	now := debug.SetGCPercent(100)
+	debug.SetGCPercent(now)
+	return now
+}
+
+// What a process chooses holds at once, unless who runs it has said otherwise.
+func TestChoices(t *testing.T) {
+	defer debug.SetGCPercent(percent())
+	for _, c := range []struct {
+		name   string
+		choose func()
+		want   int
+	}{{"forwarding", CollectLess, 200}, {"reading", Lean, 100}, {"keeping", Keeping, 100}} {
+		for gogc, want := range map[string]int{"": c.want, "150": 150} {
+			t.Setenv("GOGC", gogc)
+			debug.SetGCPercent(150)
+			if c.choose(); percent() != want {
+				t.Errorf("%s, GOGC=%s: %d%%, want %d", c.name, gogc, percent(), want)
+			}
+		}
+	}
+}
+
+// A collection adapts it to what lives then.
+func TestAfterCollection(t *testing.T) {
+	defer debug.SetGCPercent(percent())
+	debug.SetGCPercent(150)
+	heapGrowth{most: 120, least: 120}.afterCollection(150)
+	for end := time.Now().Add(30 * time.Second); percent() != 120; runtime.GC() {
+		if time.Now().After(end) {
+			t.Fatalf("it stays at %d%%", percent())
 		}
 	}
 }

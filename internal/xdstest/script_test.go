@@ -1,9 +1,12 @@
 package xdstest
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc/codes"
@@ -62,5 +65,54 @@ func TestScriptBreaksOff(t *testing.T) {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("%q does not say %q", err, text)
 		}
+	}
+}
+
+// A client of deltas refuses what Envoy would, and keeps of what comes what it does not
+// refuse.
+func TestDeltaRefusals(t *testing.T) {
+	const cds = resource.ClusterType
+	answer := func(nonce, version string, removed []string, clusters ...*clusterv3.Cluster) Move {
+		m := &discovery.DeltaDiscoveryResponse{TypeUrl: cds, Nonce: nonce, RemovedResources: removed}
+		for _, c := range clusters {
+			m.Resources = append(m.Resources, &discovery.Resource{Name: c.GetName(), Version: version, Resource: packed(c)})
+		}
+		return Say(m)
+	}
+	played := make(chan struct{})
+	s, err := StartScript("127.0.0.1:0", Part{
+		Hear(cds, ""), answer("1", "v1", nil, Cluster("a", ADS()), Cluster("b", ADS())), Hear(cds, "1"),
+		answer("2", "v2", nil, BrokenCluster("a", ADS())), Hear(cds, "2"),
+		answer("3", "v3", []string{"b"}, Cluster("c", ADS())), Hear(cds, "3"),
+		answer("4", "v4", []string{"c"}, BrokenCluster("d", ADS())), Hear(cds, "4"),
+		Do(func() { close(played) }), Alone(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := NewDeltaClient(ClientOptions{Dial: s.Addr()})
+	client.Subscribe(cds)
+	ctx, cancel := context.WithCancel(limited(t))
+	defer cancel()
+	over := make(chan error, 1)
+	go func() { over <- client.Run(ctx) }()
+	var got string
+	if err := client.Wait(ctx, func(st DeltaState) bool {
+		got = fmt.Sprint(st.Responses, st.Rejected[cds], st.Held[cds])
+		return st.Responses == 4
+	}); err != nil {
+		t.Error(err)
+	}
+	if want := "4 2 map[a:v1 c:v3]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	select {
+	case <-played:
+	case <-ctx.Done():
+	}
+	cancel()
+	<-over
+	if err := s.Stop(); err != nil {
+		t.Error(err)
 	}
 }

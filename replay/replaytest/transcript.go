@@ -35,12 +35,8 @@ func Transcript(t *testing.T, sp, cp string, o replay.Options, so, co func(*repl
 		forServer, forClient := o, o
 		forClient.Idle -= 300 * time.Millisecond // else it is chance who ends first
 		forServer.Say, forClient.Say = at("server"), at("client")
-		if so != nil {
-			so(&forServer)
-		}
-		if co != nil {
-			co(&forClient)
-		}
+		so(&forServer)
+		co(&forClient)
 		byServer, byClient := face(t, PlanOfScript(t, sp), PlanOfScript(t, cp), forServer, forClient, h.listen)
 		time.Sleep(time.Second) // for those that still read
 		out = h.text(t) + report("server", byServer, begun) + report("client", byClient, begun)
@@ -68,7 +64,6 @@ func report(side string, r *replay.Report, since time.Time) string {
 // heard is what was said on connections, by stream.
 type heard struct {
 	mu      sync.Mutex
-	conns   session.ConnID
 	last    session.StreamID
 	seq     session.Seq
 	said    []string
@@ -97,16 +92,16 @@ func (h *heard) Append(e session.Entry) session.Seq {
 	return h.seq
 }
 
-func (h *heard) listen(c net.Conn) net.Conn {
+func (h *heard) newStream() session.StreamID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.conns++
-	return &tapped{Conn: c, tap: wire.NewTap(wire.Config{Conn: h.conns, Sink: h, Memory: wire.NewMemory(1 << 20), NewStream: func() session.StreamID {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.last++
-		return h.last
-	}})}
+	h.last++
+	return h.last
+}
+
+// listen hears a connection. All have one number: what is told is told by stream.
+func (h *heard) listen(c net.Conn) net.Conn {
+	return &tapped{Conn: c, tap: wire.NewTap(wire.Config{Conn: 1, Sink: h, Memory: wire.NewMemory(1 << 20), NewStream: h.newStream})}
 }
 
 // text is what was said, stream by stream: which of two comes first, that are opened at one time, says nothing.

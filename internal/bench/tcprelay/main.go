@@ -45,17 +45,15 @@ func pump(dst, src *net.TCPConn, w *walker, before bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := src.Read(buf)
-		if n > 0 {
-			if before {
-				w.feed(buf[:n])
-			}
-			if _, err := dst.Write(buf[:n]); err != nil {
-				src.CloseRead()
-				return
-			}
-			if !before {
-				w.feed(buf[:n])
-			}
+		if before {
+			w.feed(buf[:n])
+		}
+		if _, err := dst.Write(buf[:n]); err != nil {
+			src.CloseRead()
+			return
+		}
+		if !before {
+			w.feed(buf[:n])
 		}
 		if err != nil {
 			dst.CloseWrite()
@@ -75,11 +73,9 @@ type walker struct {
 }
 
 func (w *walker) feed(p []byte) {
-	if w.preface > 0 {
-		k := min(w.preface, len(p))
-		w.preface -= k
-		p = p[k:]
-	}
+	k := min(w.preface, len(p))
+	w.preface -= k
+	p = p[k:]
 	for len(p) > 0 {
 		if w.left == 0 {
 			k := copy(w.hdr[w.n:], p)

@@ -38,8 +38,7 @@ func (s *Server) Stand() *Between {
 			r.SetURL(backend)
 			r.Out.Host = r.In.Host // it is signed
 		},
-		FlushInterval: -1,
-		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { Drop(w) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { Drop(w) },
 	}
 	front := httptest.NewUnstartedServer(http.HandlerFunc(b.serve))
 	front.Config.ErrorLog = nil
