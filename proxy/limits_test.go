@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/session"
@@ -41,6 +42,49 @@ func TestRoomForTwoFilesEach(t *testing.T) {
 			t.Errorf("with %d clients and %d open files: %v", held, limit, err)
 		}
 	}
+}
+
+// exhausted is a listener that accepts nobody, and is closed in the end.
+type exhausted struct {
+	net.Listener
+	left  int
+	began time.Time
+	asked []time.Duration
+}
+
+func (*exhausted) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5} }
+
+func (l *exhausted) Accept() (net.Conn, error) {
+	l.asked = append(l.asked, time.Since(l.began))
+	if l.left--; l.left < 0 {
+		return nil, net.ErrClosed
+	}
+	return nil, syscall.EMFILE
+}
+
+// While nobody can be accepted it is tried again, more and more rarely, up to once a
+// second.
+func TestAcceptingIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &memoryLog{}
+		p, err := Listen(Config{Log: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &exhausted{left: 10, began: time.Now()}
+		p.accept(t.Context(), l, Pair{}, security{})
+		wait, at := 5*time.Millisecond, time.Duration(0)
+		for i, got := range l.asked {
+			if got != at {
+				t.Errorf("try %d is after %s, not %s", i+1, got, at)
+			}
+			at += wait
+			wait = min(2*wait, time.Second)
+		}
+		if notes, _ := told(log.all(), session.NoteAcceptFailed); len(l.asked) != 11 || notes != 1 {
+			t.Errorf("%d tries, told %d times", len(l.asked), notes)
+		}
+	})
 }
 
 // knock connects and waits to be refused. The reset may come before the client

@@ -88,6 +88,46 @@ func TestVanishedPeers(t *testing.T) {
 	if n := <-got; n != sent {
 		t.Errorf("the slow client got %d bytes of %d", n, sent)
 	}
+	patienceOfPulse(t)
+}
+
+// patienceOfPulse: a peer has vanished once it has been silent for as long as patience
+// says, and not before.
+func patienceOfPulse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.6")}, KeepAlive: -1}
+	client, err := d.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	must(t, "ip", "route", "add", "table", "local", "blackhole", "127.0.0.6/32")
+	if _, err := server.Write([]byte("does anybody hear this")); err != nil {
+		t.Fatal(err)
+	}
+	p := newPulse(server)
+	for p.since.IsZero() { // until it was sent again
+		if p.vanished(time.Now(), time.Hour) {
+			t.Fatal("it has vanished at once")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	now := time.Now()
+	silent := now.Sub(p.since) // since it was sent again: it was last heard before that
+	for patience, want := range map[time.Duration]bool{silent - 1: true, silent: true, silent + 1: false} {
+		if got := p.vanished(now, patience); got != want {
+			t.Errorf("silent for %s, with a patience of %s, it has vanished: %t", silent, patience, got)
+		}
+	}
 }
 
 // reenterAlone runs the test once more in namespaces of its own.

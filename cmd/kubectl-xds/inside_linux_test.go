@@ -108,6 +108,7 @@ func TestViewing(t *testing.T) {
 			errs: "kubectl xds: error: there is no token for the viewer: secret xdsproxy-viewer: it has no key token\n" +
 				"kubectl xds: hint: set XDSPROXY_VIEWER_TOKEN, or name the Secret that the proxy has with --token-secret; deploy/README.md says how it is made\n",
 		},
+		{args: []string{"watch", "deploy/x"}, env: [2]string{"STANDIN_SECRET", "interrupted"}, code: 143, kubectl: []string{secret}},
 		{
 			args: []string{"watch", "deploy/x"}, env: [2]string{"STANDIN_FORWARD", "none"}, code: 1, kubectl: []string{secret},
 			errs: "kubectl xds: error: kubectl port-forward deployment/x: Error from server (NotFound): deployments.apps \"xdsproxy\" not found?[31m\n",

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/gobuild"
 )
@@ -106,6 +107,11 @@ func standIn(args []string) int {
 		case "none":
 			fmt.Fprintln(os.Stderr, `Error from server (NotFound): secrets "xdsproxy-viewer" not found`)
 			return 1
+		case "interrupted": // the plugin is, while this one waits for a login
+			if plugin, err := os.FindProcess(os.Getppid()); err != nil || plugin.Signal(syscall.SIGTERM) != nil {
+				return 1
+			}
+			time.Sleep(time.Hour) // until it is killed
 		default: // what it has
 			fmt.Println(secret)
 			return 0

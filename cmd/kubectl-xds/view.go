@@ -153,9 +153,7 @@ const maxTail = 4 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.b = append(t.b, p...)
-	if over := len(t.b) - maxTail; over > 0 {
-		t.b = append(t.b[:0], t.b[over:]...)
-	}
+	t.b = slices.Delete(t.b, 0, max(0, len(t.b)-maxTail))
 	return len(p), nil
 }
 

@@ -138,6 +138,17 @@ func TestWhereRequestsAreCut(t *testing.T) {
 	}
 }
 
+// Most requests are shorter than what may be cut, and not looked at.
+func TestShortRequestsAreNotScanned(t *testing.T) {
+	for size, want := range map[int]int{minRun - 1: 0, minRun: 1} {
+		var cut Cutter
+		e := session.Entry{Kind: session.KindMessage, Side: session.Client, Message: &session.Message{Data: session.Chunks{field(2, size)}}}
+		if cut.Request(&e); len(cut.Chunks) != want || len(e.Message.Data) != 1 {
+			t.Errorf("%d bytes: %d chunks were found, %d are given", size, len(cut.Chunks), len(e.Message.Data))
+		}
+	}
+}
+
 // What a client says that it holds is cut around the contents of 48 bytes and more.
 func TestWhereHeldIsCut(t *testing.T) {
 	held := func(sizes ...int) []byte {

@@ -288,19 +288,19 @@ func (c *Cache) batch(kind decode.Kind, data session.Chunks, pointers []*byte, k
 			b.Resources = append(b.Resources, have.resource)
 			continue
 		}
-		one.Problems, one.Resources = nil, one.Resources[:0]
+		one.Problems, one.Resources = nil, b.Resources // behind those before, whose number a problem has
 		one.Read(piece)
-		r := one.Resources[0] // a chunk is one field
-		if len(b.Resources) > 0 && r.TypeURL == b.Resources[0].TypeURL {
+		b.Resources = one.Resources
+		r := &b.Resources[len(b.Resources)-1] // a chunk is one field
+		if r.TypeURL == b.Resources[0].TypeURL {
 			r.TypeURL = b.Resources[0].TypeURL // one copy is enough
 		}
-		b.Resources = append(b.Resources, r)
 		if len(one.Problems) > 0 {
 			b.problems = append(b.problems, one.Problems[:min(len(one.Problems), maxProblems-len(b.problems))]...)
 			continue // what is not sound is read again, to be told of again
 		}
 		if keep {
-			c.resources.Put(p, cached{piece, r}, int64(len(piece)+resourceBytes), max(c.bytes()*3/2, 2*c.most))
+			c.resources.Put(p, cached{piece, *r}, int64(len(piece)+resourceBytes), max(c.bytes()*3/2, 2*c.most))
 		}
 	}
 	return b

@@ -74,6 +74,34 @@ func TestCacheIsLikePeek(t *testing.T) {
 	}
 }
 
+// What is wrong with the resources of a message is told as Peek tells it, up to as
+// many problems as it tells.
+func TestCacheTellsProblemsAsPeekDoes(t *testing.T) {
+	m := xds.LookupMethod(adsPath)
+	sound := sub(2, str(1, clusterURL), sub(2, str(1, "sound"), str(28, "long enough to be a chunk of its own")))
+	broken := func(n int) []byte { // a field without end is in it
+		return sub(2, str(1, clusterURL), sub(2, str(1, fmt.Sprint("cluster ", n))), str(9, "long enough to be a chunk of its own"), []byte{0xff})
+	}
+	for _, n := range []int{1, 2, maxProblems - 1, maxProblems, maxProblems + 1, maxProblems + 5} {
+		data := session.Chunks{str(1, "v"), sound}
+		for i := range n {
+			data = append(data, broken(i))
+		}
+		data = append(data, msg(str(4, clusterURL), str(5, "n")))
+		want := decode.Peek(m, session.Server, "", data.Bytes())
+		if len(want.Problems) != min(n, maxProblems) {
+			t.Fatalf("of %d resources Peek says %q", n, want.Problems)
+		}
+		var s Cache
+		for range 2 {
+			got, batch := s.Peek(m, session.Server, "", data)
+			if diff := cmp.Diff(want, got); diff != "" || batch == nil {
+				t.Errorf("%d resources (-peek +cache):\n%s", n, diff)
+			}
+		}
+	}
+}
+
 // Of requests in pieces, too, and a list of names that comes again in the same
 // memory is read once.
 func TestCacheIsLikePeekOfRequests(t *testing.T) {

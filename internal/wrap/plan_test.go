@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/held"
 )
 
 const envoyText = `node: {id: node-1, cluster: c}
@@ -200,5 +201,48 @@ func TestServersThatCannot(t *testing.T) {
 	}
 	if said.Len() > 0 {
 		t.Errorf("%s", said)
+	}
+}
+
+// Envoy is asked what it holds where its bootstrap says, if it says that.
+func TestHeld(t *testing.T) {
+	const free = "Envoy's admin port is any that is free, so that Envoy is not asked what it holds; give it a port in the bootstrap for that\n"
+	for admin, c := range map[string]struct{ network, address, said string }{
+		"": {},
+		"admin: {address: {socket_address: {address: 10.0.0.9, port_value: 9901}}}\n": {"tcp", "10.0.0.9:9901", ""},
+		"admin: {address: {socket_address: {address: 0.0.0.0, port_value: 9901}}}\n":  {"tcp", "127.0.0.1:9901", ""},
+		"admin: {address: {socket_address: {address: 127.0.0.1, port_value: 0}}}\n":   {"", "", free},
+		"admin: {address: {pipe: {path: /run/admin}}}\n":                              {"unix", "/run/admin", ""},
+	} {
+		dir, con, said := place(t)
+		if err := os.WriteFile(filepath.Join(dir, "envoy.yaml"), []byte(admin+envoyText), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Find(con, "", []string{dir + "/envoy", "-c", dir + "/envoy.yaml"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Held(false); got != nil || said.Len() > 0 {
+			t.Errorf("%s: it is asked although nobody wants to: %+v, %s", admin, got, said)
+		}
+		got := p.Held(true)
+		if len(got) != min(len(c.network), 1) || len(got) == 1 && (got[0].Source != held.EnvoyAdmin || got[0].Network != c.network || got[0].Address != c.address) || said.String() != c.said {
+			t.Errorf("%s: %+v, %s", admin, got, said)
+		}
+	}
+}
+
+// What a bootstrap refers to is read if it is a regular file: of a pipe or a device
+// nothing may ever come.
+func TestReferredFiles(t *testing.T) {
+	dir, con, _ := place(t)
+	p := &Plan{con: con}
+	if text, err := p.readReferred(filepath.Join(dir, "other.yaml")); err != nil || string(text) != "a: 1\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for file, want := range map[string]string{dir: dir + " is no regular file", os.DevNull: os.DevNull + " is no regular file", filepath.Join(dir, "none"): "no such file or directory"} {
+		if text, err := p.readReferred(file); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %q, %v", file, text, err)
+		}
 	}
 }

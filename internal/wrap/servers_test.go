@@ -50,3 +50,55 @@ func TestServers(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A listener is of the kind that the client expects: a socket where nobody else may come,
+// with the number of its server, or a port of loopback. Where the command takes any
+// certificate, that is told.
+func TestPairs(t *testing.T) {
+	dir := t.TempDir()
+	var said strings.Builder
+	p := &Plan{Name: "b.yaml", con: &console.Console{Ctx: t.Context(), Stderr: &said}}
+	use := []bootstrap.Use{{What: "ADS"}}
+	inline := bootstrap.Material{Inline: "roots"}
+	pairs, err := p.Pairs([]*bootstrap.Server{
+		{Address: "a:1"},
+		{Address: "[::1]:2", IPv6: true},
+		{Address: "unix:/run/xds"},
+		{Address: "b:3", Uses: use, TLS: &bootstrap.TLS{CA: inline}},
+		{Address: "c:4", Uses: use, TLS: &bootstrap.TLS{AnyRoot: true, CA: inline}},
+		{Address: "d:5", Uses: use, TLS: &bootstrap.TLS{AnyRoot: true, Pins: make([]bootstrap.Pin, 1)}},
+	}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, pair := range pairs {
+		ca := ""
+		if pair.UpstreamTLS != nil {
+			ca = " " + pair.UpstreamTLS.CA
+		}
+		got = append(got, pair.Listen.Network+" "+pair.Listen.Address+" "+pair.Upstream.Address+ca)
+	}
+	want := []string{
+		"tcp 127.0.0.1:0 a:1", "tcp [::1]:0 [::1]:2", "unix @/3.sock /run/xds",
+		"unix @/4.sock b:3 @/4-roots.pem", "unix @/5.sock c:4 @/5-roots.pem", "unix @/6.sock d:5 ",
+	}
+	for i := range want {
+		if want[i] = strings.ReplaceAll(want[i], "@", dir); i >= len(got) || got[i] != want[i] {
+			t.Errorf("pair %d is not %q of %q", i, want[i], got)
+		}
+	}
+	if text := said.String(); text != "xdsproxy: warning: c:4, for ADS: the command takes any certificate there (its TLS context has no trusted_ca), and so does xdsproxy\n" {
+		t.Error(text)
+	}
+	for want, s := range map[string]*bootstrap.Server{
+		"x:y, for ADS: ": {Address: "x:y", Uses: use},
+		"cannot wrap e:6, for ADS: its TLS context refers to XDSPROXY_NO_SUCH_KEY in the environment, which is not set": {
+			Address: "e:6", Uses: use, TLS: &bootstrap.TLS{Key: bootstrap.Material{Variable: "XDSPROXY_NO_SUCH_KEY"}},
+		},
+	} {
+		if _, err := p.Pairs([]*bootstrap.Server{s}, dir); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("no %q: %v", want, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -139,5 +140,29 @@ func TestTail(t *testing.T) {
 	c := Child{tail: tail{text: []byte(strings.Repeat("\n", 9) + "a\n\nb\r\n" + strings.Repeat("é", 400))}}
 	if got := c.LastWords(); len(got) != 3 || got[1] != "b" || len(got[2]) > 510 {
 		t.Errorf("%q", got)
+	}
+}
+
+// Of the last words there are five lines.
+func TestLastWordsAreFew(t *testing.T) {
+	for text, want := range map[string]string{"1 2 3 4": "1 2 3 4", "1 2 3 4 5": "1 2 3 4 5", "1 2 3 4 5 6": "2 3 4 5 6"} {
+		c := Child{tail: tail{text: []byte(strings.ReplaceAll(text, " ", "\n"))}}
+		if got := strings.Join(c.LastWords(), " "); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+// The code of a command is what a shell would say.
+func TestCode(t *testing.T) {
+	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -9 $$": 137, "kill -TERM $$": 143} {
+		cmd := exec.Command("sh", "-c", script)
+		_ = cmd.Run() // its state has what came of it
+		if got := Code(cmd.ProcessState); got != want {
+			t.Errorf("%s: %d", script, got)
+		}
+	}
+	if got := Code(nil); got != 1 {
+		t.Errorf("one that did not start: %d", got)
 	}
 }

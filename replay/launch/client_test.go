@@ -46,6 +46,25 @@ func TestNewClient(t *testing.T) {
 			t.Errorf("%s: its environment is %q", c.argv, got.Env)
 		}
 	}
+	// A command that may need a bootstrap and has no place for one is told so.
+	const hint, within = "no word of the command is {}, which becomes the path of the bootstrap", "; within a word it stays as it is"
+	for _, c := range []struct {
+		of         *generate.Client
+		argv, want string
+	}{
+		{asks, "client", hint},
+		{asks, "client {}", ""},
+		{asks, "client x{}y", hint + within},
+		{&generate.Client{}, "client", ""}, // it asked for nothing
+		{&generate.Client{}, "client x{}y", hint + within},
+		{&generate.Client{GRPC: true, Asks: asks.Asks}, "client", ""}, // it looks into the environment
+		{&generate.Client{GRPC: true, Asks: asks.Asks}, "client x{}y", hint + within},
+		{asks, "envoy -c own.yaml", ""},
+	} {
+		if got, err := NewClient(strings.Fields(c.argv), c.of, dir, "127.0.0.1:1", "127.0.0.1:2"); err != nil || got.Hint != c.want {
+			t.Errorf("%s: %+v, %v", c.argv, got, err)
+		}
+	}
 	text, err := os.ReadFile(grpc)
 	if err != nil || !json.Valid(text) {
 		t.Errorf("%v, %s", err, text)

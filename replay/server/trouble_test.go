@@ -108,19 +108,27 @@ func TestMidStream(t *testing.T) {
 }
 
 // A message of which a part is missing is not said, and what answered it is not
-// expected.
+// expected, whether the stream says of which type it is or not.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
-	done := false
-	playable(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
-		if e.Kind == session.KindMessage && e.Side == session.Server && e.Seq > 16 && !done {
-			done = true
-			m := *e.Message
-			m.Data, m.Truncated = session.Chunks{m.Data.Bytes()[:20]}, true
-			e.Message = &m
-		}
-		return true
-	}), "was recorded in part")
+	for name, c := range map[string]struct {
+		behind session.Seq
+		note   string
+	}{"envoy-sotw": {16, "was recorded in part, and not of which type it is"}, "envoy-per-type": {33, "entry 34 was recorded in part: it is not said again"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			done := false
+			playable(t, changed(t, name, func(e *session.Entry) bool {
+				if e.Kind == session.KindMessage && e.Side == session.Server && e.Seq > c.behind && !done {
+					done = true
+					m := *e.Message
+					m.Data, m.Truncated = session.Chunks{m.Data.Bytes()[:20]}, true
+					e.Message = &m
+				}
+				return true
+			}), c.note)
+		})
+	}
 }
 
 // Whatever the pace, the same is said.

@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -199,6 +200,111 @@ func TestVerdictsThatWait(t *testing.T) {
 		p.compare(&verdictOn{guest: &guest{}, word: engine.NACK}, engine.ACK)
 		if len(p.list) != maxTold || p.sum.More != more || len(told) != 2 {
 			t.Errorf("%d are listed and %d more; told is %q", len(p.list), p.sum.More, told)
+		}
+	}
+}
+
+// A target that does not take what it is asked is skipped, and asked again from where it
+// stands.
+func TestTargetThatTakesNothing(t *testing.T) {
+	s, told := newShadow(t)
+	s.asks(1, "n")
+	b := s.targets[0]
+	b.step(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: streamClusters})
+	ended := false
+	l := &leg{at: b, of: s.streams[1], state: open, id: 1, out: make(chan []byte, 1), cancel: func() { ended = true }}
+	if s.say(l, &request{url: clusters}); len(l.out) != 1 || l.state != open || ended || s.sum.Skipped != 0 || len(*told) > 0 {
+		t.Fatalf("it takes one: %+v, %q", s.sum, *told)
+	}
+	for range 2 { // the second time it is not open any more
+		s.say(l, &request{url: clusters})
+		if l.state != waiting || !ended || len(b.line) != 1 || s.sum.Skipped != 1 || len(*told) != 1 || !strings.HasPrefix((*told)[0], "B does not take what it is asked: ") {
+			t.Errorf("it takes no more: %+v, %d wait, %q", s.sum, len(b.line), *told)
+		}
+	}
+}
+
+// A client that does not read what it is given loses its stream.
+func TestGuestThatReadsNothing(t *testing.T) {
+	var told []string
+	p := &pushes{report: newReport(func(e Event) { told = append(told, e.Text) }), own: engine.New(engine.Options{}), renew: standin.New().Renew}
+	g := &guest{id: 1, node: "slow", method: xds.LookupMethod(streamClusters), out: make(chan []byte, 1)}
+	p.guests = map[session.StreamID]*guest{1: g}
+	p.step(g, session.Entry{Kind: session.KindOpen, Side: session.Client, Method: streamClusters})
+	if p.give(g, response("1", "a"), given{}); g.gone || p.sum.Answers != 1 || p.sum.Skipped != 0 || len(told) > 0 {
+		t.Fatalf("it is given one: %+v, %q", p.sum, told)
+	}
+	if p.give(g, response("2", "a"), given{}); !g.gone || len(p.guests) > 0 || p.sum.Answers != 1 || p.sum.Skipped != 1 || len(told) != 1 || told[0] != `"slow" reads too slowly: its stream is ended` {
+		t.Errorf("it reads none: %+v, %q", p.sum, told)
+	}
+	<-g.out
+	if _, more := <-g.out; more {
+		t.Error("its stream goes on")
+	}
+}
+
+// A stream that ends before its target was asked at all was skipped; one that was asked,
+// or was only to tell noise, was not.
+func TestStreamsThatEndInLine(t *testing.T) {
+	for _, c := range []struct {
+		state   state
+		opens   int
+		index   int
+		skipped uint64
+	}{{waiting, 0, 0, 1}, {waiting, 1, 0, 0}, {waiting, 0, 1, 0}, {open, 0, 0, 0}, {left, 0, 0, 0}} {
+		s, told := newShadow(t)
+		s.asks(1, "n")
+		at := s.targets[0]
+		at.index = c.index
+		l := &leg{at: at, of: s.streams[1], state: c.state, opens: c.opens, id: 1, cancel: func() {}}
+		s.streams[1].legs = []*leg{nil, l}
+		s.over(1)
+		if uint64(s.sum.Skipped) != c.skipped || uint64(len(*told)) != c.skipped || l.state != left || len(s.streams) > 0 || s.nodes != 0 {
+			t.Errorf("%+v: %+v, %q", c, s.sum, *told)
+		}
+	}
+}
+
+// Of the streams that are open when the present is reached those are followed of which it
+// is known who asks; that others ask, too, is told.
+func TestStreamsThatAreOpenAtThePresent(t *testing.T) {
+	for name, c := range map[string]struct {
+		known, nodeless, silent, begun int
+		want                           []string
+	}{
+		"none":                  {want: []string{"following 0 open streams"}},
+		"one":                   {known: 1, want: []string{"following 1 open streams"}},
+		"some":                  {known: 3, silent: 2, want: []string{"following 3 open streams"}},
+		"nobody knows who asks": {known: 1, nodeless: 1, silent: 1, want: []string{"following 1 open streams", "1 open streams began before the recording"}},
+		"began before":          {begun: 1, nodeless: 2, want: []string{"following 0 open streams", "3 open streams began before the recording"}},
+	} {
+		s, told := newShadow(t)
+		id := session.StreamID(0)
+		says := func(n int, opens bool, q *request) {
+			for range n {
+				id++
+				if opens {
+					s.entry(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: id, Side: session.Client, Method: streamClusters})
+				}
+				if q != nil {
+					data := q.encode()
+					s.entry(&session.Entry{Kind: session.KindMessage, Conn: 1, Stream: id, Side: session.Client, Message: &session.Message{
+						Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data)),
+					}})
+				}
+			}
+		}
+		says(c.known, true, &request{url: clusters, node: lenField(1, []byte("n"))})
+		says(c.nodeless, true, &request{url: clusters})
+		says(c.silent, true, nil)
+		says(c.begun, false, &request{url: clusters})
+		s.begin()
+		got := *told
+		for i := range got {
+			got[i], _, _ = strings.Cut(strings.ReplaceAll(got[i], ": their", "; their"), ";")
+		}
+		if strings.Join(got, "|") != strings.Join(c.want, "|") || s.following() != c.known {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -22,8 +22,8 @@ type Log struct {
 // Unread is how many entries there are behind the one that the feed read last,
 // as far as that is known.
 func (l *Log) Unread(last session.Seq) int {
-	if l.Feed.Done() || l.Last <= last {
+	if l.Feed.Done() {
 		return 0
 	}
-	return int(l.Last - last)
+	return int(max(l.Last, last) - last)
 }

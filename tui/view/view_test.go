@@ -8,12 +8,16 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/source"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
@@ -289,5 +293,98 @@ func TestWelcome(t *testing.T) {
 	f.Clients = []string{"gw-0", "gw-1"}
 	if got := view.ClientsOf(s, f); got != "2 clients" {
 		t.Error(got)
+	}
+}
+
+// What is unread is what the log had when it was opened, and only while it is read.
+func TestUnread(t *testing.T) {
+	s := viewtest.New(t, viewtest.Record(t, viewtest.StreamBegins()...))
+	for _, c := range []struct {
+		had, last session.Seq
+		want      int
+	}{{10, 0, 10}, {10, 7, 3}, {10, 9, 1}, {10, 10, 0}, {10, 11, 0}, {0, 0, 0}, {0, 5, 0}} {
+		if s.Log().Last = c.had; s.Log().Unread(c.last) != c.want {
+			t.Errorf("behind %d of %d there are %d", c.last, c.had, s.Log().Unread(c.last))
+		}
+	}
+	s.Read(t).Log().Last = 10
+	if got := s.Log().Unread(3); got != 0 {
+		t.Errorf("it was read, and %d are unread", got)
+	}
+}
+
+// table is a view with columns: one that is shown, and one for which there is no room.
+type table struct{ view.Plain }
+
+func (table) Title() string                                     { return "table" }
+func (table) Keys() []key.Offer                                 { return nil }
+func (table) Draw(view.Screen, int, int) []widget.Line          { return nil }
+func (table) SortBy(view.Screen, string) (cmd tea.Cmd, is bool) { return nil, false }
+func (table) Columns(view.Screen) []chosen.Column {
+	return []chosen.Column{{Title: "OTHER", Width: 30}, {Title: "SHOWN", Width: 20}, {Title: "NARROW", Width: 1}, {Title: "HIDDEN"}}
+}
+
+// A column that is shown is made wider or narrower; of others it is said that they are
+// not shown.
+func TestResize(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		a     key.Action
+		want  int // 0: it is not known
+	}{{"SHOWN", key.Wider, 22}, {"SHOWN", key.Narrower, 18}, {"NARROW", key.Wider, 3}, {"HIDDEN", key.Wider, 0}, {"NONE", key.Narrower, 0}} {
+		s := viewtest.Session(t, "../..", "demo")
+		view.Resize(s, table{}, c.title, c.a)
+		said, widths := "", s.Choice("table").Widths
+		if c.want == 0 {
+			said = "the column " + c.title + " is not shown here"
+		}
+		if widths[c.title] != c.want || len(widths) > 1 || strings.Join(s.Said, "") != said {
+			t.Errorf("%s %s: %v, %q", c.title, c.a, widths, s.Said)
+		}
+	}
+}
+
+// A page asks for the words of its rows, with those that it has.
+func TestPage(t *testing.T) {
+	s := viewtest.Session(t, "../..", "demo")
+	var p view.Page
+	if cmd, err := p.Ask(s, "some words"); cmd != nil || err != nil || p.Query() != "some words" || p.Language() != view.RowFilter {
+		t.Errorf("%q, %v", p.Query(), err)
+	}
+	if _, taken := p.Do(s, key.Filter, nil); !taken || len(s.Said) != 1 || !strings.HasSuffix(s.Said[0], ": /some words") {
+		t.Errorf("%t, %q", taken, s.Said)
+	}
+	s.Said = nil
+	if _, taken := p.Do(s, key.Down, nil); !taken || len(s.Said) > 0 {
+		t.Errorf("it moves: %t, %q", taken, s.Said)
+	}
+	if _, taken := p.Do(s, key.Wider, nil); taken || len(s.Said) > 0 {
+		t.Errorf("it has no columns: %t, %q", taken, s.Said)
+	}
+}
+
+// What is to be paged is written first; where that fails, it is said.
+func TestPagerReads(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	s := viewtest.Session(t, "../..", "demo")
+	var text view.Text
+	for ext, want := range map[string]int{"yaml": 1, "no/yaml": 0} {
+		reply := text.HandlePager(s, table{}, view.PagerText{Text: "a: 1\n", Ext: ext})().(view.Reply)
+		next := text.HandlePager(s, reply.To, reply.Msg)()
+		files, err := filepath.Glob(filepath.Join(dir, "xdsproxy-*.yaml"))
+		if err != nil || len(files) != want || reply.To != view.View(table{}) {
+			t.Errorf("%s: %q, %v", ext, files, err)
+		}
+		said, failed := next.(view.Said)
+		if failed != (want == 0) || failed && (said.Role != widget.Bad || said.Text == "") {
+			t.Errorf("%s: the pager gets %+v", ext, next)
+		}
+		for _, file := range files {
+			if b, err := os.ReadFile(file); err != nil || string(b) != "a: 1\n" {
+				t.Errorf("%q, %v", b, err)
+			}
+			_ = os.Remove(file)
+		}
 	}
 }

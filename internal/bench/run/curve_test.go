@@ -48,3 +48,25 @@ func TestCurves(t *testing.T) {
 		}
 	}
 }
+
+// A cost is told against the least of those that were measured, wherever in the curve
+// that is.
+func TestOverLeast(t *testing.T) {
+	for _, tc := range []struct {
+		costs []float64
+		want  float64 // of the last
+	}{
+		{[]float64{20, 10, 30}, 3},
+		{[]float64{10, 20, 30}, 3},
+		{[]float64{0, 20, 10, 30}, 3},
+		{[]float64{20, 0, 10, 30}, 3},
+		{[]float64{10, 0, 30}, 3},
+		{[]float64{0, 0, 30}, 1},
+		{[]float64{10, 0}, 0},
+		{[]float64{0, 0}, 0},
+	} {
+		if got := overLeast(tc.costs, len(tc.costs)-1); got != tc.want {
+			t.Errorf("%v: the last is %v of the least", tc.costs, got)
+		}
+	}
+}

@@ -5,7 +5,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,6 +138,51 @@ func TestRunFails(t *testing.T) {
 	built(t, map[string]string{"go": "exit 3"})
 	if _, err := printed(t, options{rounds: 1, loads: "pingpong", relays: "direct"}); err == nil || err.Error() != "go build ./cmd/xdsproxy ./internal/bench/xdsload ./internal/bench/bigrecording ./internal/bench/readonly: exit status 3" {
 		t.Error(err)
+	}
+}
+
+// programArgs has what the program is called with, where this test program is it.
+const programArgs = "XDSPROXY_BENCH_TEST_ARGS"
+
+// The program ends with 1 and a sentence where something is wrong, and with a hint where
+// there is one.
+func TestProgram(t *testing.T) {
+	if args := os.Getenv(programArgs); args != "" {
+		flag.CommandLine = flag.NewFlagSet("bench", flag.ExitOnError) // without those of tests
+		os.Args = append([]string{"bench"}, strings.Fields(args)...)
+		main()
+		return
+	}
+	built(t, nil)
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(page, []byte(begin+end), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		args string
+		code int
+		errs string // that it ends with
+		has  string // on standard output
+	}{
+		{"-rounds 1 -loads pingpong -relays direct -update " + page, 0, "", "| direct | "},
+		{"-rounds -1", 1, "bench: -rounds -1 measures nothing\n", ""},
+		{"-against /none -update " + page, 1, "bench: -update does not go with -against, whose tables have no place in a file\n", ""},
+		{"-against /none", 1, "bench: -against cannot run /none: no such file or directory\nbench: hint: in a checkout of an older commit, go build -o OLD ./cmd/xdsproxy makes one\n", ""},
+	} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestProgram$")
+		cmd.Env = append(os.Environ(), programArgs+"="+tc.args)
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		err := cmd.Run()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		if code := cmd.ProcessState.ExitCode(); code != tc.code || !strings.HasSuffix(errs.String(), tc.errs) || !strings.Contains(out.String(), tc.has) || tc.code == 1 && errs.String() != tc.errs {
+			t.Errorf("%s: %d\n%s%s", tc.args, code, out.String(), errs.String())
+		}
+	}
+	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "| direct | ") {
+		t.Errorf("the page is %s, %v", text, err)
 	}
 }
 

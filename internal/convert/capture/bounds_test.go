@@ -201,6 +201,21 @@ func TestConnectionsHaveABound(t *testing.T) {
 	if r.begin(portsOf(3)); !c.over || len(r.conns) != maxConns {
 		t.Errorf("one more, and %d are followed; the first is given up: %t", len(r.conns), c.over)
 	}
+	// Only one with xDS that goes on is lost by that.
+	for _, tc := range []struct {
+		kept, over bool
+		want       uint64
+	}{{true, false, 1}, {true, true, 0}, {false, false, 0}} {
+		r, c := following()
+		c.listen(0, []byte(preface))
+		c.kept, c.over = tc.kept, tc.over
+		for i := range uint16(maxConns - 1) {
+			r.conns[portsOf(100+i)] = nil
+		}
+		if r.begin(portsOf(2)); r.done.GivenUp != tc.want {
+			t.Errorf("kept %t, over %t: %d are given up", tc.kept, tc.over, r.done.GivenUp)
+		}
+	}
 }
 
 // A stream behind which more entries wait, or bytes of them, is taken for none of xDS.
@@ -294,5 +309,131 @@ func TestSegmentsHaveABound(t *testing.T) {
 		if l.send(time.Time{}, clientEnd, make([]byte, bytes)); w.done.Packets-before != 2*want || w.err != nil { // each is acknowledged
 			t.Errorf("%d bytes in %d packets, with what acknowledges them; %v", bytes, w.done.Packets-before, w.err)
 		}
+	}
+}
+
+// A capture is told from other files by its first four bytes, in both orders.
+func TestBegins(t *testing.T) {
+	for head, want := range map[string]bool{
+		"\x0a\x0d\x0d\x0a": true, "\x0a\x0d\x0d\x0a\x1c": true, "\x0a\x0d\x0d": false, "": false,
+		"\xa1\xb2\xc3\xd4": true, "\xd4\xc3\xb2\xa1": true, "\xa1\xb2\x3c\x4d": true, "\x4d\x3c\xb2\xa1": true,
+		"\xa1\xb2\xc3\xd5": false, "{\"a\"": false, "xdsp": false,
+	} {
+		if got := Begins([]byte(head)); got != want {
+			t.Errorf("%q: %t", head, got)
+		}
+	}
+}
+
+// Who the client is may be told by the first bytes of either end.
+func TestFirstBytesTellTheClient(t *testing.T) {
+	const settings = "\x00\x00\x06\x04\x00\x00\x00\x00\x00"
+	const same, other = 0, 1
+	for name, tc := range map[string]struct {
+		first string
+		want  int
+		tls   bool
+	}{
+		"the preface":              {preface, same, false},
+		"a request":                {"GET /v3/discovery:clusters HTTP/1.1\r\nhost: x\r\n", same, false},
+		"a response":               {"HTTP/1.1 200 OK\r\n\r\n", other, false},
+		"settings":                 {settings + "\x00\x04\x00\x00\xff\xff", other, false},
+		"settings of which is cut": {settings, other, false},
+		"a piece of settings":      {settings[:8], nobody, false},
+		"settings that are none":   {"\x00\x00\x07" + settings[3:], nobody, false},
+		"long settings":            {"\x01" + settings[1:], nobody, false},
+		"an acknowledgement":       {"\x00\x00\x00\x04\x01\x00\x00\x00\x00", nobody, false},
+		"settings of a stream":     {settings[:8] + "\x01", nobody, false},
+		"DATA":                     {"\x00\x00\x06\x00\x00\x00\x00\x00\x00", nobody, false},
+		"the first record of TLS":  {"\x14\x03\x00", nobody, true},
+		"the last":                 {"\x17\x03\x04\x00", nobody, true},
+		"a record of no type":      {"\x13\x03\x01", nobody, false},
+		"nor is this one":          {"\x18\x03\x01", nobody, false},
+		"of another version":       {"\x16\x02\x01", nobody, false},
+		"of a later one":           {"\x16\x03\x05", nobody, false},
+		"two bytes of a record":    {"\x16\x03", nobody, false},
+	} {
+		for from := range 2 {
+			r, c := following()
+			c.listen(from, []byte(tc.first))
+			want, views := nobody, 2
+			switch {
+			case tc.tls:
+				views = 0
+			case tc.want != nobody:
+				want, views = (from+tc.want)%2, 1
+			}
+			if c.client != want || len(c.views) != views || c.tls != tc.tls || r.done.TLS > 0 != tc.tls {
+				t.Errorf("%s from %d: the client is %d, of %d views; TLS: %t", name, from, c.client, len(c.views), c.tls)
+			}
+		}
+	}
+}
+
+// writing is a capture that is written, with one connection.
+func writing(t *testing.T, to io.Writer) (*Writer, *link) {
+	t.Helper()
+	w, err := NewWriter(to, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, w.link(&session.Entry{Kind: session.KindConnect, Conn: 1})
+}
+
+// Once one end has sent so much, the other one says that it takes more: on the
+// connection, and on the stream.
+func TestRoomIsGivenInTime(t *testing.T) {
+	const update = 9 + 4 // a frame
+	for end := range 2 {
+		_, l := writing(t, io.Discard)
+		l.begun2 = true
+		s := &sent{h2: 1}
+		before := l.next
+		if l.room(time.Time{}, end, s, moreRoom); l.next != before {
+			t.Fatalf("end %d has room left, and gets more", end)
+		}
+		s.credit[end] = 0 // it is another stream
+		l.room(time.Time{}, end, s, 1)
+		if l.next[1-end]-before[1-end] != update || l.next[end] != before[end] || l.credit[end] != 0 || s.credit[end] != 1 {
+			t.Errorf("end %d: %v became %v, with credit %v and %v", end, before, l.next, l.credit, s.credit)
+		}
+	}
+}
+
+// Of the streams of a connection those that are over are forgotten, once there are many.
+func TestStreamsThatAreOverAreForgotten(t *testing.T) {
+	for _, tc := range []struct{ streams, live, left, many int }{
+		{manyStreams - 1, 0, manyStreams - 1, manyStreams},
+		{manyStreams, 0, 0, manyStreams},
+		{manyStreams, manyStreams / 2, manyStreams / 2, manyStreams},
+		{manyStreams, manyStreams/2 + 1, manyStreams/2 + 1, manyStreams + 2},
+		{manyStreams, manyStreams, manyStreams, 2 * manyStreams},
+	} {
+		_, l := writing(t, io.Discard)
+		for i := range tc.streams {
+			l.streams[session.StreamID(i)] = &sent{reset: i >= tc.live && i%2 == 0, ended: [2]bool{true, i >= tc.live}}
+		}
+		if l.sweep(); len(l.streams) != tc.left || l.many != tc.many {
+			t.Errorf("of %d, %d go on: %d are left, and it is looked again at %d", tc.streams, tc.live, len(l.streams), l.many)
+		}
+	}
+}
+
+// A comment has so many bytes, and a packet so many comments.
+func TestCommentsHaveABound(t *testing.T) {
+	const longest, most = 4096, 256
+	var b bytes.Buffer
+	w, _ := writing(t, &b)
+	for _, text := range []string{strings.Repeat("a", longest), strings.Repeat("b", longest+1)} {
+		w.comment(new(session.Entry), text)
+	}
+	if w.comments[0] != strings.Repeat("a", longest) || w.comments[1] != strings.Repeat("b", longest)+"..." {
+		t.Errorf("of %d and %d bytes %d and %d are written", longest, longest+1, len(w.comments[0]), len(w.comments[1]))
+	}
+	for range most {
+		w.comment(new(session.Entry), "more")
+	}
+	if done, err := w.Close(); err != nil || len(w.comments) != most || done.Comments != most+2 {
+		t.Errorf("%d comments wait, of %d; %v", len(w.comments), done.Comments, err)
 	}
 }

@@ -118,3 +118,44 @@ func TestThereAndBack(t *testing.T) {
 		})
 	}
 }
+
+// A stream of gRPC without a number gets the next that is free.
+func TestStreamsGetNumbers(t *testing.T) {
+	const ads = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
+	of := func(stream session.StreamID, h2 uint32) session.Entry {
+		return session.Entry{
+			Kind: session.KindOpen, Side: session.Client, Stream: stream, H2: h2, Method: ads,
+			Headers: []session.Field{{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: ads}, {Name: "content-type", Value: "application/grpc"}},
+		}
+	}
+	packets, _ := written(t, begun(of(1, 0), of(2, 0), of(3, 7), of(4, 0)))
+	got, _ := read(t, packets)
+	var numbers []uint32
+	for _, e := range got {
+		if e.Kind == session.KindOpen {
+			numbers = append(numbers, e.H2)
+		}
+	}
+	if want := []uint32{1, 3, 7, 9}; !slices.Equal(numbers, want) {
+		t.Errorf("the streams are %d, not %d", numbers, want)
+	}
+}
+
+// What is of no connection is a comment, or counted.
+func TestBesideConnections(t *testing.T) {
+	file := session.Entry{Kind: session.KindOpen, Side: session.Client, Stream: 9, Method: "file:/lds.yaml"}
+	more := session.Entry{Kind: session.KindMessage, Side: session.Server, Stream: 9, Message: new(session.Message)}
+	packets, done := written(t, begun(
+		session.Entry{Kind: session.KindGap, Gap: &session.Gap{Entries: 3}}, session.Entry{Kind: session.KindGap},
+		session.Entry{Kind: session.KindNote, Note: &session.Note{Code: "lost", Text: "some"}}, session.Entry{Kind: session.KindNote},
+		session.Entry{Kind: session.KindHeld, Held: new(session.Held)}, session.Entry{Kind: session.KindTime}, file, more,
+	))
+	if done.Comments != 2 || done.Files != 2 || done.Held != 1 || done.Entries != 1 || done.Messages != 0 {
+		t.Errorf("%+v", done)
+	}
+	for _, text := range []string{"gap: 3 entries are missing before this packet", "note lost: some"} {
+		if bytes.Count(packets, []byte(text)) != 1 {
+			t.Errorf("%q is not said once", text)
+		}
+	}
+}

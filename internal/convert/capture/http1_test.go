@@ -1,6 +1,7 @@
 package capture_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,21 @@ func TestHTTP1Missing(t *testing.T) {
 		}
 		if done.Connections > 0 && done.Gaps != 1 {
 			t.Errorf("without packet %d: %+v", i, done)
+		}
+	}
+}
+
+// A body where the head says that there is none is left out and counted.
+func TestHTTP1BodyOfNone(t *testing.T) {
+	for text, want := range map[string]uint64{"": 0, "x": 1} {
+		entries := polls("10.0.0.1:4000", "10.0.0.2:18000")
+		head := slices.IndexFunc(entries, func(e session.Entry) bool { return e.Stream == 2 && e.Side == session.Server })
+		body := entries[head]
+		body.Kind, body.Headers, body.Message = session.KindMessage, nil, &session.Message{Data: session.Chunks{[]byte(text)}}
+		packets, done := written(t, slices.Insert(slices.Clone(entries), head+1, body))
+		got, _ := read(t, packets)
+		if diff := cmp.Diff(conversation(entries), conversation(got)); diff != "" || done.Late != want {
+			t.Errorf("%q: %+v\n%s", text, done, diff)
 		}
 	}
 }

@@ -287,3 +287,18 @@ func TestNothingOfXDS(t *testing.T) {
 		}
 	}
 }
+
+// Fragments of IP are not put together, and counted; other protocols are not.
+func TestFragments(t *testing.T) {
+	_, packets := packetsOf(t, "grpc-go")
+	changed := func(i, at int, b byte) {
+		packets[i].data = slices.Clone(packets[i].data)
+		packets[i].data[at] = b
+	}
+	changed(4, 6, 0x20) // more of them follow
+	changed(6, 7, 9)    // the place of one
+	changed(8, 9, 17)   // UDP
+	if _, done := read(t, raw(t, packets)); done.Fragments != 2 || done.Packets != uint64(len(packets)) {
+		t.Errorf("%+v", done)
+	}
+}

@@ -3,6 +3,7 @@ package folder_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -109,6 +110,33 @@ func TestSessionEdited(t *testing.T) {
 		if is[i].Seq <= is[i-1].Seq || is[i].Time.Before(is[i-1].Time) {
 			t.Errorf("entry %d of %s follows %d of %s", is[i].Seq, is[i].Time, is[i-1].Seq, is[i-1].Time)
 		}
+	}
+}
+
+// Where recordings are joined, entries are counted on, and a gap moves with the
+// entries that it stands for. One that was written without a number, or keeps its own,
+// says what is written.
+func TestGapsMove(t *testing.T) {
+	dir := export(t, "../../../check/testdata/sessions/envoy-sotw.xdsp")
+	text, err := os.ReadFile(filepath.Join(dir, "session.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const gap = "kind: gap\nside: proxy\ngap:\n  first: 2\n  last: 4\n  entries: 3\n"
+	write(t, dir, "session.yaml", string(text)+"---\nseq: 5\n"+gap+"---\n"+gap+"---\nseq: 100\n"+gap+"---\nseq: 100\n"+gap)
+	path, done := imported(t, dir)
+	if done.Moved != 2 {
+		t.Errorf("%+v", done)
+	}
+	all, _ := read(t, path)
+	var got []string
+	for _, e := range all {
+		if e.Gap != nil {
+			got = append(got, fmt.Sprintf("%d: %d-%d", e.Seq, e.Gap.First, e.Gap.Last))
+		}
+	}
+	if want := []string{"58: 55-57", "59: 2-4", "100: 2-4", "101: 3-5"}; !slices.Equal(got, want) {
+		t.Errorf("the gaps are %q, not %q", got, want)
 	}
 }
 

@@ -176,9 +176,7 @@ func (x *Export) Close() (Exported, error) {
 // Discard gives up, and removes what was written.
 func (x *Export) Discard() {
 	_ = x.original.Discard() // removed below
-	if x.session != nil {
-		_ = x.session.Close()
-	}
+	_ = x.session.Close()    // and an error where it could not be made
 	x.remove()
 }
 

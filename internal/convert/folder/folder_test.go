@@ -100,6 +100,33 @@ func imported(t testing.TB, dir string) (string, folder.Imported) {
 	return path, done
 }
 
+// A folder that is given up leaves nothing: not the directory either, if it was made.
+func TestDiscard(t *testing.T) {
+	all, facts := read(t, "../../../check/testdata/sessions/envoy-sotw.xdsp")
+	for _, there := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "folder")
+		if there {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, err := folder.NewExport(dir, facts, recorder.Options{})
+		for i := range all {
+			if err == nil {
+				err = x.Add(&all[i])
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Discard()
+		left, err := os.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) == there || len(left) > 0 {
+			t.Errorf("the directory was there: %t; it has %v, %v", there, left, err)
+		}
+	}
+}
+
 // same requires that two entries are.
 func same(t testing.TB, path string, was, is session.Entry) {
 	t.Helper()
