@@ -13,6 +13,7 @@ import (
 // pane is a program in a real terminal.
 type pane struct {
 	sent   string // all that came to the terminal, in this file
+	heard  string // all that the program heard from it, in this file, and more
 	t      *testing.T
 	socket string
 	asked  int // how often: see after
@@ -26,14 +27,14 @@ func newPane(t *testing.T, columns, rows int, args ...string) *pane {
 		t.Skip("tmux is not there; internal/e2e/tools/tmux.sh installs it")
 	}
 	dir := t.TempDir()
-	p := &pane{t: t, socket: filepath.Join(dir, "tmux"), sent: filepath.Join(dir, "sent")}
+	p := &pane{t: t, socket: filepath.Join(dir, "tmux"), sent: filepath.Join(dir, "sent"), heard: filepath.Join(dir, "heard")}
 	words := []string{"exec"}
 	for _, a := range append([]string{program(t)}, args...) {
 		words = append(words, "'"+a+"'")
 	}
 	home := t.TempDir()
 	p.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows),
-		"-e", "XDG_STATE_HOME="+home, "-e", "XDG_CONFIG_HOME="+home, "-e", "XDG_RUNTIME_DIR="+home, strings.Join(words, " "),
+		"-e", "TEA_TRACE="+p.heard, "-e", "XDG_STATE_HOME="+home, "-e", "XDG_CONFIG_HOME="+home, "-e", "XDG_RUNTIME_DIR="+home, strings.Join(words, " "),
 		";", "set", "remain-on-exit", "on", ";", "pipe-pane", "cat >"+p.sent)
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", p.socket, "kill-server").Run() })
 	return p
@@ -76,8 +77,24 @@ func (p *pane) shows(texts ...string) string {
 			return screen
 		}
 	}
-	p.t.Fatalf("the screen does not show %q:\n%s", texts, screen)
+	sent, _ := os.ReadFile(p.sent)
+	p.t.Fatalf("the screen does not show %q:\n%s\nthe program has heard:\n%sand has written last: %q", texts, screen, p.lastHeard(), sent[max(0, len(sent)-2000):])
 	return ""
+}
+
+// lastHeard are the last keys that came to the program, as it read them.
+func (p *pane) lastHeard() string {
+	text, err := os.ReadFile(p.heard)
+	if err != nil {
+		return err.Error()
+	}
+	var inputs []string
+	for line := range strings.Lines(string(text)) {
+		if _, input, is := strings.Cut(line, " input: "); is {
+			inputs = append(inputs, line[:min(len(line), len("bubbletea: 2026/01/02 15:04:05"))]+" "+input)
+		}
+	}
+	return strings.Join(inputs[max(0, len(inputs)-12):], "")
 }
 
 // ended waits until the program has ended, with status 0 as far as tmux knows: it
