@@ -183,6 +183,43 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
+// A control plane tells of those who unsubscribe, and of nobody else.
+func TestUnsubscribed(t *testing.T) {
+	told := make(chan struct{}, 10)
+	c, err := StartControlPlane(Options{Listen: "127.0.0.1:0", Unsubscribed: func() { told <- struct{}{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	ctx := limited(t)
+	conn, err := ClientOptions{Dial: c.Addr()}.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*discovery.DeltaDiscoveryRequest{
+		{ResourceNamesSubscribe: []string{"a", "b"}}, {ResourceNamesSubscribe: []string{"c"}}, {ResourceNamesUnsubscribe: []string{"a"}},
+	} {
+		r.TypeUrl = resource.ClusterType
+		if err := stream.Send(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-told:
+	case <-ctx.Done():
+		t.Error("nobody is told of")
+	}
+	c.Stop() // what came has been told of
+	if n := len(told); n != 0 {
+		t.Errorf("%d are told of who did not unsubscribe", n)
+	}
+}
+
 // A control plane refuses whom it does not admit, asks for loads, and lets its streams end.
 func TestControlPlane(t *testing.T) {
 	account := NewAccount()
