@@ -127,9 +127,8 @@ func TestRefusedWithoutNames(t *testing.T) {
 		}
 		return refusedOf(n)
 	}
-	is(t, "the same", of(3, 4) == of(3, 4), true)
-	for _, other := range [][]uint64{{4, 3}, {3}, {4}, {3, 5}, {5, 4}, nil} {
-		is(t, fmt.Sprint(other), of(other...) == of(3, 4), false)
+	for _, other := range [][]uint64{{3, 4}, {4, 3}, {3}, {4}, {3, 5}, {5, 4}, nil} {
+		is(t, fmt.Sprint(other), of(other...) == of(3, 4), slices.Equal(other, []uint64{3, 4}))
 	}
 }
 
