@@ -115,7 +115,10 @@ func patienceOfPulse(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newPulse(server)
-	for p.since.IsZero() { // until it was sent again
+	for end := time.Now().Add(time.Minute); p.since.IsZero(); { // until it was sent again
+		if time.Now().After(end) {
+			t.Fatal("nothing was sent again")
+		}
 		if p.vanished(time.Now(), time.Hour) {
 			t.Fatal("it has vanished at once")
 		}

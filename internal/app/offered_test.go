@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -162,10 +163,12 @@ func TestFilesWakeWhoAsks(t *testing.T) {
 		Places: []held.Place{place}, Interval: time.Hour, Append: func(session.Entry) session.Seq { return 0 }, Said: func(*held.News) {},
 	})}
 	defer k.close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for range 2 { // the first time it asks by itself, and long after that nothing else would wake it
 		select {
 		case <-asked:
-		case <-t.Context().Done():
+		case <-ctx.Done():
 			t.Fatal("it does not ask")
 		}
 		k.wake()

@@ -86,7 +86,7 @@ func (p *pane) shows(texts ...string) string {
 func (p *pane) lastHeard() string {
 	text, err := os.ReadFile(p.heard)
 	if err != nil {
-		return err.Error()
+		return err.Error() + "\n"
 	}
 	var inputs []string
 	for line := range strings.Lines(string(text)) {
@@ -94,7 +94,7 @@ func (p *pane) lastHeard() string {
 			inputs = append(inputs, line[:min(len(line), len("bubbletea: 2026/01/02 15:04:05"))]+" "+input)
 		}
 	}
-	return strings.Join(inputs[max(0, len(inputs)-12):], "")
+	return strings.Join(inputs[max(0, len(inputs)-12):], "") + "\n"
 }
 
 // ended waits until the program has ended, with status 0 as far as tmux knows: it

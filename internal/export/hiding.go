@@ -26,9 +26,21 @@ type hiding struct {
 	rest    []byte // of a line that has not ended
 }
 
-// maxHidden bounds a line: a longer one is hidden in pieces. None of them ends within a
-// name, unless there is no end of one in all these bytes.
+// maxHidden bounds a line: a longer one is hidden in pieces.
 const maxHidden = 1 << 20
+
+// cut is where a line that is too long can be cut beside a name: where a text in quotes
+// ends or begins. Where there are no quotes it is a space, which a name may have, and
+// where there is none of these, the end.
+func cut(line []byte) int {
+	for end := len(line); end > 0; {
+		end = bytes.LastIndexByte(line[:end], '"')
+		if end >= 0 && (end == 0 || line[end-1] != '\\') {
+			return end + 1
+		}
+	}
+	return cmp.Or(bytes.LastIndexByte(line, ' ')+1, len(line))
+}
 
 func (h *hiding) Write(b []byte) (int, error) {
 	n := len(b)
@@ -42,7 +54,7 @@ func (h *hiding) Write(b []byte) (int, error) {
 		if b[i-1] == '\n' {
 			ready = len(h.rest)
 		} else if len(h.rest) > maxHidden {
-			ready = cmp.Or(bytes.LastIndexAny(h.rest, ` "`)+1, len(h.rest))
+			ready = cut(h.rest)
 		}
 		if err := h.pass(ready); err != nil {
 			return 0, err

@@ -48,10 +48,10 @@ func TestHiding(t *testing.T) {
 
 // A line that is too long to be kept back is cut beside a name and not in it.
 func TestHidingOfALongLine(t *testing.T) {
-	for _, between := range []string{" ", `","`} {
+	for between, name := range map[string]string{" ": "gw-prod", `","`: "gw prod", `": "\"", "`: "gw prod", `\", \"`: "gw-prod"} {
 		var out strings.Builder
-		h := &hiding{to: &out, private: alias{strings.NewReplacer("gw-prod", "n1")}}
-		line := strings.Repeat("gw-prod"+between, 3*maxHidden/len("gw-prod"+between))
+		h := &hiding{to: &out, private: alias{strings.NewReplacer(name, "n1")}}
+		line := strings.Repeat(name+between, 3*maxHidden/len(name+between))
 		for b := []byte(line); len(b) > 0; {
 			n := min(len(b), 4096)
 			if _, err := h.Write(b[:n]); err != nil {
@@ -65,8 +65,8 @@ func TestHidingOfALongLine(t *testing.T) {
 		if err := h.flush(); err != nil {
 			t.Fatal(err)
 		}
-		if got := out.String(); got != strings.ReplaceAll(line, "gw-prod", "n1") {
-			t.Errorf("between %q: %d names are left as they were", between, strings.Count(got, "gw-prod"))
+		if got := out.String(); got != strings.ReplaceAll(line, name, "n1") {
+			t.Errorf("between %q: %d of %d names are hidden", between, strings.Count(got, "n1"), strings.Count(line, name))
 		}
 	}
 }

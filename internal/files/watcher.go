@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,9 +143,10 @@ func (w *Watcher) watch(ctx context.Context) {
 	}
 }
 
-// tell says something once, to people and in the recording.
+// tell says something once, to people and in the recording. What is of one path has that
+// behind a zero in its cause: there is no end of paths, and of other causes there is.
 func (w *Watcher) tell(cause string, n *News) {
-	if w.said[cause] || len(w.said) >= 10*maxFiles {
+	if w.said[cause] || len(w.said) >= 10*maxFiles && strings.Contains(cause, "\x00") {
 		return
 	}
 	w.said[cause] = true

@@ -3,6 +3,7 @@ package heap
 import (
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"testing"
 	"time"
 )
@@ -33,11 +34,12 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// percent is by how much the heap may grow now.
+// percent is by how much the heap may grow now. It is only read: to set it and put it back
+// would undo what is set in between.
 func percent() int {
-	now := debug.SetGCPercent(100)
-	debug.SetGCPercent(now)
-	return now
+	gogc := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(gogc)
+	return int(gogc[0].Value.Uint64())
 }
 
 // What a process chooses holds at once, unless who runs it has said otherwise.

@@ -202,19 +202,26 @@ func TestUnsubscribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []*discovery.DeltaDiscoveryRequest{
-		{ResourceNamesSubscribe: []string{"a", "b"}}, {ResourceNamesSubscribe: []string{"c"}}, {ResourceNamesUnsubscribe: []string{"a"}},
+		{ResourceNamesUnsubscribe: []string{"a"}}, {ResourceNamesSubscribe: []string{"a", "b"}}, {ResourceNamesSubscribe: []string{"c"}}, {ResourceNamesUnsubscribe: []string{"b"}},
 	} {
 		r.TypeUrl = resource.ClusterType
 		if err := stream.Send(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	select {
-	case <-told:
-	case <-ctx.Done():
-		t.Error("nobody is told of")
+	for range 2 {
+		select {
+		case <-told:
+		case <-ctx.Done():
+			t.Fatal("who unsubscribes is not told of")
+		}
 	}
-	c.Stop() // what came has been told of
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // when it ends all has been heard
+		_, err = stream.Recv()
+	}
 	if n := len(told); n != 0 {
 		t.Errorf("%d are told of who did not unsubscribe", n)
 	}

@@ -102,11 +102,11 @@ func (p pending) list() (out []string) {
 			shown = append(shown, strconv.Quote(bounded(n)))
 		}
 		text := bounded(key[0]) + " " + strings.Join(shown, ", ")
-		if more := len(names) - most; more > 0 {
+		switch more := len(names) - most; {
+		case len(names) == maxTold: // what came after these was not kept
+			text += fmt.Sprintf(" and at least %d more", more)
+		case more > 0:
 			text += fmt.Sprintf(" and %d more", more)
-			if len(names) == maxTold { // what came after these was not kept
-				text += " at least"
-			}
 		}
 		out = append(out, text+": not decided, since "+key[1])
 	}

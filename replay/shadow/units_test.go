@@ -101,7 +101,7 @@ func TestPending(t *testing.T) {
 	if n := len(p[[2]string{"RDS", "B was away"}]); n != maxTold {
 		t.Errorf("%d are kept", n)
 	}
-	if got := strings.Join(p.list(), "\n"); !strings.Contains(got, fmt.Sprintf(" and %d more at least: not decided", maxTold-3)) {
+	if got := strings.Join(p.list(), "\n"); !strings.Contains(got, fmt.Sprintf(" and at least %d more: not decided", maxTold-3)) {
 		t.Errorf("of more than are kept: %q", got)
 	}
 }

@@ -72,6 +72,7 @@ func dial(t *testing.T, addr string) *net.TCPConn {
 		if time.Now().After(end) {
 			t.Fatal(err)
 		}
+		time.Sleep(10 * time.Millisecond) // it does not listen yet
 	}
 }
 

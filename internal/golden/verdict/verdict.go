@@ -61,6 +61,8 @@ func (p *probe) Fatalf(f string, a ...any) {
 	runtime.Goexit()
 }
 
+func (p *probe) FailNow() { p.Fatal("without a word") }
+
 func (p *probe) Skip(a ...any) {
 	p.say("skip", fmt.Sprintln(a...))
 	runtime.Goexit()
