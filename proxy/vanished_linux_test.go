@@ -94,22 +94,7 @@ func TestVanishedPeers(t *testing.T) {
 // patienceOfPulse: a peer has vanished once it has been silent for as long as patience
 // says, and not before.
 func patienceOfPulse(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.6")}, KeepAlive: -1}
-	client, err := d.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	_, server := connected(t, &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.6")}, KeepAlive: -1})
 	must(t, "ip", "route", "add", "table", "local", "blackhole", "127.0.0.6/32")
 	if _, err := server.Write([]byte("does anybody hear this")); err != nil {
 		t.Fatal(err)
@@ -156,23 +141,28 @@ func reenterAlone(t *testing.T) {
 	t.Logf("%s", &out)
 }
 
-// Who acknowledges is not gone, and of what is not TCP nobody knows.
-func TestPulse(t *testing.T) {
+// connected are the two ends of a connection, until the test is over.
+func connected(t *testing.T, d *net.Dialer) (client, server net.Conn) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
+	if client, err = d.Dial("tcp", l.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
-	server, err := l.Accept()
-	if err != nil {
+	t.Cleanup(func() { _ = client.Close() })
+	if server, err = l.Accept(); err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	t.Cleanup(func() { _ = server.Close() })
+	return client, server
+}
+
+// Who acknowledges is not gone, and of what is not TCP nobody knows.
+func TestPulse(t *testing.T) {
+	client, _ := connected(t, &net.Dialer{})
 	p := newPulse(client)
 	p.since = time.Unix(1, 0) // it was silent for long, before
 	if p.vanished(time.Now(), time.Second) || !p.since.IsZero() {

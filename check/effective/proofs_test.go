@@ -11,6 +11,24 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
+// proofs are what is to be found in a conversation.
+type proofs struct {
+	text string
+	want []string
+}
+
+// finds wants a rule to say of each conversation what it is to, and no more.
+func finds(t *testing.T, rule string, cases map[string]proofs) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := said(t, rule, c.text); !slices.Equal(got, c.want) {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // said is all that one rule says of a conversation. A tick stands for something that was
 // not seen of stream 1.
 func said(t *testing.T, rule, text string) (all []string) {
@@ -56,10 +74,7 @@ t=+1s -- stream 2
 C> type=CDS V=1 N= R=[c1] node=n1
 `
 	const gone = `1 [5 11] [c1] the client says DOES_NOT_EXIST of "c1", but it was sent, and not removed, by entry 5`
-	for name, test := range map[string]struct {
-		text string
-		want []string
-	}{
+	finds(t, "csds-divergence", map[string]proofs{
 		"at the end of its time": {one + "t=+10s -- csds node=n1 CDS/c1=DOES_NOT_EXIST", nil},
 		"after it":               {one + "t=+10.000001s -- csds node=n1 CDS/c1=DOES_NOT_EXIST", []string{gone}},
 		"not answered, in time": {`
@@ -89,13 +104,7 @@ t=+10.000001s -- csds node=n1 CDS/c1=DOES_NOT_EXIST`, []string{strings.Replace(g
 		"not all seen":                      {one + "-- tick\nt=+11s -- csds node=n1 CDS/c1=DOES_NOT_EXIST", nil},
 		"not sent since a reconnect":        {again + "S< type=CDS V=2 N=a res=[c1#1]\nC> type=CDS V=2 N=a R=[c1]\nt=+11s -- csds node=n1 CDS/c1=DOES_NOT_EXIST", nil},
 		"sent since a reconnect":            {again + "S< type=CDS V=2 N=a res=[c1#2]\nC> type=CDS V=2 N=a R=[c1]\nt=+11s -- csds node=n1 CDS/c1=DOES_NOT_EXIST", []string{strings.NewReplacer("[5 11]", "[12 18]", "entry 5", "entry 12").Replace(gone)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := said(t, "csds-divergence", test.text); !slices.Equal(got, test.want) {
-				t.Errorf("found %q, want %q", got, test.want)
-			}
-		})
-	}
+	})
 }
 
 // What a client uses, asks for and was not sent is told of where it had half a minute
@@ -118,10 +127,7 @@ t=+31s -- held node=n1 CDS/active=[c1@1,c2@1]
 		return []string{fmt.Sprintf("1 [%s] [%s] the client uses %s, which this server never sent, though it is asked for",
 			seqs, names, `"`+strings.ReplaceAll(names, " ", `", "`)+`"`)}
 	}
-	for name, test := range map[string]struct {
-		text string
-		want []string
-	}{
+	finds(t, "effective-not-sent", map[string]proofs{
 		"at the end of its time": {one + "t=+30s -- held node=n1 CDS/active=[c1,c2@1]", nil},
 		"after it":               {one + "t=+30.000001s -- held node=n1 CDS/active=[c1,c2@1]", found("6 8", "c2")},
 		"several, and once":      {one + "t=+31s -- held node=n1 CDS/active=[c1,c2@1,c3@1]\nt=+31s -- held node=n1 CDS/active=[c1,c2@1,c3@1]", found("6 8", "c2 c3")},
@@ -129,13 +135,7 @@ t=+31s -- held node=n1 CDS/active=[c1@1,c2@1]
 		"not all seen":           {one + "-- tick\nt=+31s -- held node=n1 CDS/active=[c1,c2@1]", nil},
 		"declared":               {strings.Replace(delta, "INIT", "init={c2:1}", 1), nil},
 		"not declared":           {strings.Replace(delta, "INIT", "init={c3:1}", 1), found("6 8", "c2")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := said(t, "effective-not-sent", test.text); !slices.Equal(got, test.want) {
-				t.Errorf("found %q, want %q", got, test.want)
-			}
-		})
-	}
+	})
 }
 
 // What was accepted and is not in use is told of after half a minute, together where it
@@ -148,10 +148,7 @@ S< type=CDS V=1 N=a res=[c1#1{eds},c2#1{eds}]
 C> type=CDS V=1 N=a R=[]
 `
 	const late = "accepted longer than 30s ago, and the client says that"
-	for name, test := range map[string]struct {
-		text string
-		want []string
-	}{
+	finds(t, "accepted-not-effective", map[string]proofs{
 		"at the end of its time": {one + "t=+30s -- held node=n1 CDS/active=[c2#1{eds}]", nil},
 		"after it":               {one + "t=+30.000001s -- held node=n1 CDS/active=[c2#1{eds}]", []string{`1 [7 8] [c1] "c1" was ` + late + ` it is: not in use`}},
 		"both":                   {one + "t=+31s -- held node=n1", []string{`1 [7 8] [c1 c2] "c1", "c2" were ` + late + ` they are: not in use`}},
@@ -177,11 +174,5 @@ t=+31s -- held node=n1 LDS/warming=[l1{rds=r1,rds=r2,rds=r3,rds=r4,rds=r5}]`, []
 		"it failed":    {one + `t=+31s -- held node=n1 CDS/active=[c2#1{eds}] CDS/error=[c1#"no room"]`, []string{`1 [7 8] [c1] "c1" was ` + late + ` it is: not in use: no room`}},
 		"it drains":    {one + "t=+31s -- held node=n1 CDS/active=[c2#1{eds}] CDS/draining=[c1#1{eds}]", nil},
 		"not all seen": {one + "-- tick\nt=+31s -- held node=n1 CDS/active=[c2#1{eds}]", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := said(t, "accepted-not-effective", test.text); !slices.Equal(got, test.want) {
-				t.Errorf("found %q, want %q", got, test.want)
-			}
-		})
-	}
+	})
 }

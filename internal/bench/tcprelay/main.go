@@ -45,15 +45,17 @@ func pump(dst, src *net.TCPConn, w *walker, before bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := src.Read(buf)
-		if before {
-			w.feed(buf[:n])
-		}
-		if _, err := dst.Write(buf[:n]); err != nil {
-			src.CloseRead()
-			return
-		}
-		if !before {
-			w.feed(buf[:n])
+		if n > 0 {
+			if before {
+				w.feed(buf[:n])
+			}
+			if _, err := dst.Write(buf[:n]); err != nil {
+				src.CloseRead()
+				return
+			}
+			if !before {
+				w.feed(buf[:n])
+			}
 		}
 		if err != nil {
 			dst.CloseWrite()
@@ -73,9 +75,11 @@ type walker struct {
 }
 
 func (w *walker) feed(p []byte) {
-	k := min(w.preface, len(p))
-	w.preface -= k
-	p = p[k:]
+	if w.preface > 0 {
+		k := min(w.preface, len(p))
+		w.preface -= k
+		p = p[k:]
+	}
 	for len(p) > 0 {
 		if w.left == 0 {
 			k := copy(w.hdr[w.n:], p)

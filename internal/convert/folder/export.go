@@ -176,7 +176,9 @@ func (x *Export) Close() (Exported, error) {
 // Discard gives up, and removes what was written.
 func (x *Export) Discard() {
 	_ = x.original.Discard() // removed below
-	_ = x.session.Close()    // and an error where it could not be made
+	if x.session != nil {
+		_ = x.session.Close()
+	}
 	x.remove()
 }
 

@@ -12,7 +12,8 @@ import (
 )
 
 // Of gives a helper a test that stands in for t, and is what it says of that: nothing if
-// it passes, else a line for each error, and one for what ends it.
+// it passes, else a line for each error, and one for what ends it. Of what can fail or
+// end a test, the helper may use Error, Fatal, FailNow and Skip.
 func Of(t testing.TB, helper func(testing.TB)) string {
 	t.Helper()
 	p := &probe{TB: t}

@@ -108,7 +108,7 @@ func (d *Decoder) flush() {
 		}
 		rest = rest[n:]
 	}
-	if d.failed == nil {
+	if d.failed == nil && len(rest) > 0 {
 		_, d.failed = d.dec.Write(rest)
 	}
 	d.staged = d.staged[:0]
