@@ -24,7 +24,7 @@ func Contradicts(s *engine.Subscription, r *decode.ResourceStatus, name string, 
 		return fmt.Sprintf("it was sent, and not removed, by entry %d", s.LastWith(carrier))
 	case "NACKED":
 		if taken {
-			return fmt.Sprintf("entry %d accepted it", carrier.JudgedBy.Seq)
+			return fmt.Sprintf("entry %d accepted it", carrier.Judged())
 		}
 	case "ACKED":
 		version := it.Version

@@ -103,6 +103,8 @@ func (a *Account) Step(k *engine.Engine, e *session.Entry, c *engine.Change) {
 		if e.Held != nil && c.Client != "" {
 			a.heldEntry(k, e, c.Client)
 		}
+	case c.Variant == xds.VariantFile && e.Kind == session.KindTrailer: // the file is gone, or another has its place
+		delete(a.loads, e.Stream)
 	case c.Variant == xds.VariantFile && (e.Kind == session.KindMessage || e.Kind == session.KindHeader) && c.Stream != nil:
 		a.loaded(e, c)
 	case !a.on || c.Client == "" || c.Sub == nil || c.Sub.Exempt():

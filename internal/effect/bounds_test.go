@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -156,6 +157,12 @@ func TestFilesHaveABound(t *testing.T) {
 	}
 	if size(t, "files", len(a.loads), maxLoads); a.loads[maxLoads-1] == nil {
 		t.Error("the last file had room")
+	}
+	gone := session.Entry{Stream: 7, Kind: session.KindTrailer}
+	a.Step(nil, &gone, &engine.Change{Variant: xds.VariantFile, Stream: &engine.Stream{}})
+	a.loaded(&session.Entry{Stream: maxLoads + 7, Kind: session.KindHeader}, &engine.Change{})
+	if a.loads[7] != nil || a.loads[maxLoads+7] == nil {
+		t.Error("a file that is gone does not give way")
 	}
 	m := &decode.Message{Resources: make([]decode.Resource, maxRefs+1)}
 	for i := range maxSnapshots + 2 {

@@ -17,10 +17,12 @@ type editions struct {
 
 type edition struct{ version, content uint64 }
 
-// seen is the part of a list that one stream has seen: from since up to at.
+// seen is the part of a list that one stream has seen: from since up to at. It is charged,
+// too: a stream that stays for weeks meets names without end.
 type seen struct {
 	*editions
 	since, at int
+	place     *memento // among what the stream has seen
 }
 
 type editionsKey struct{ server, typ, name string }
@@ -32,6 +34,7 @@ const (
 	// their list.
 	nearEditions = 16
 	editionBytes = 16
+	seenBytes    = 256 // of a stream's part, beside the name
 )
 
 // Editions are what one stream has seen of the versions that resources of a type
@@ -41,14 +44,21 @@ type Editions map[string]*seen
 // Remember notes that a resource had a version while its content was that one.
 func (k *Engine) Remember(of *Editions, s *Subscription, name, version string, content *Content) {
 	e := k.editionOf(version, content)
-	if was := (*of)[name]; was != nil && !was.memento.gone() {
+	was := (*of)[name]
+	if was != nil && !was.memento.gone() {
 		was.advance(k, e)
+		k.past.touch(was.place, 0)
 		return
+	}
+	if was != nil {
+		k.past.drop(was.place)
 	}
 	if *of == nil {
 		*of = make(Editions)
 	}
-	(*of)[name] = k.beginEditions(editionsKey{s.Stream.Server, s.Key, name}, e)
+	all, is := *of, k.beginEditions(editionsKey{s.Stream.Server, s.Key, name}, e)
+	is.place = k.past.add(int64(seenBytes+len(name)), func() { delete(all, name) })
+	all[name] = is
 }
 
 // Reused says whether a version of a resource stood for another content when it
@@ -78,7 +88,7 @@ func (k *Engine) beginEditions(key editionsKey, e edition) *seen {
 	if known != nil {
 		for i := len(known.list) - 1; i >= max(0, len(known.list)-nearEditions); i-- {
 			if known.list[i] == e {
-				return &seen{known, i, i}
+				return &seen{editions: known, since: i, at: i}
 			}
 		}
 		return &seen{editions: newEditions(k, nil, e)}
@@ -121,7 +131,7 @@ func (s *seen) advance(k *Engine, e edition) {
 		k.past.touch(s.memento, int64(cap(s.list)-room)*editionBytes)
 	default: // from here on it is another history than that of others
 		mine := s.list[max(s.since, next-maxEditions/2):next]
-		*s = seen{editions: newEditions(k, nil, append(slices.Clip(slices.Clone(mine)), e)...)}
+		s.since, s.editions = 0, newEditions(k, nil, append(slices.Clip(slices.Clone(mine)), e)...)
 		s.at = len(s.list) - 1
 	}
 }

@@ -199,11 +199,15 @@ func TestEditions(t *testing.T) {
 	if k.Reused(*seen["a"], "web", "1", of("new")) {
 		t.Error("what was let go is known")
 	}
+	if len(*seen["a"]) != 0 || len(long) != 0 || k.past.used != 0 {
+		t.Errorf("names that were let go are kept: %d and %d, %d bytes", len(*seen["a"]), len(long), k.past.used)
+	}
 	k.Remember(seen["a"], s, "web", "1", of("x"))
 	if !k.Reused(*seen["a"], "web", "1", of("new")) {
 		t.Error("it does not begin anew")
 	}
-	if k.past.used != k.past.recent.Front().Value.(*memento).bytes {
+	list, part := (*seen["a"])["web"].memento, (*seen["a"])["web"].place
+	if k.past.used != list.bytes+part.bytes || k.past.recent.Len() != 2 {
 		t.Errorf("%d bytes are reckoned for %d", k.past.used, k.past.recent.Len())
 	}
 }

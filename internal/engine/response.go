@@ -157,7 +157,10 @@ func (k *Engine) resolve(s *Subscription, n *Response, batch *chunk.Batch, maske
 			if it != nil {
 				if r.HasTTL && !it.TTL { // others may have it, too
 					timed := *it
-					it, timed.TTL = &timed, true
+					if timed.TTL = true; s.Kept.Get(name) == it { // a heartbeat brings no content
+						s.Kept.put(&timed)
+					}
+					it = &timed
 					s.Have.put(it)
 				}
 				it.Stamp = k.Stamp
@@ -296,6 +299,9 @@ func (s *Subscription) withNonce(hash uint64, nonce string) *Response {
 	}
 	return nil
 }
+
+// Judged is the entry of the verdict, of older responses too; 0 if there is none.
+func (n *Response) Judged() session.Seq { return n.judgedSeq }
 
 // shed lets go of what only recent responses need, and returns it for another.
 func (n *Response) shed(bare *details) *details {

@@ -167,7 +167,7 @@ type Response struct {
 	Kind      decode.Kind
 	JudgedBy  *Request // nil of older ones
 	judgedAt  time.Time
-	judgedSeq session.Seq // of the verdict, 0 if there is none
+	judgedSeq session.Seq // of the verdict, 0 if there is none; see Judged
 	judgedOn  session.StreamID
 	Count     int       // resources
 	Sum       [2]uint64 // over names and contents, whatever their order
