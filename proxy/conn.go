@@ -196,7 +196,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 				c.abort()
 				return
 			}
-			src.SetReadDeadline(c.deadline)
+			c.goOn(src)
 		default:
 			c.broke(from, err)
 			c.abort()
@@ -243,6 +243,16 @@ func (c *conn) settle() bool {
 		c.ended = &ending{session.Proxy, errStopped.Error()}
 	}
 	return true
+}
+
+// goOn lets a pump read until the deadline, unless the other one has settled the pair
+// since: then it is not to wait.
+func (c *conn) goOn(src leg) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.drained.Load() {
+		src.SetReadDeadline(c.deadline)
+	}
 }
 
 // tooLate is asked by a pump that has read something in a drain, and has said

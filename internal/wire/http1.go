@@ -131,7 +131,7 @@ func (x *h1parser) lineEnd(h *half, at time.Time) error {
 		}
 		return nil
 	}
-	if l := string(x.line); l == "\n" || l == "\r\n" { // RFC 9112 2.2: skip empty lines before a request
+	if len(x.line) == 1 || string(x.line) == "\r\n" { // RFC 9112 2.2: skip empty lines before a request
 		x.line = x.line[:0]
 		return nil
 	}

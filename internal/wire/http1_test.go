@@ -119,3 +119,16 @@ func TestHTTP1Ends(t *testing.T) {
 		})
 	}
 }
+
+// What came of a head is not copied with each of its lines: a head of many short ones would
+// cost the square of its size.
+func TestHeadIsNotCopiedWithEachLine(t *testing.T) {
+	head := []byte("GET / HTTP/1.1\r\n" + strings.Repeat("a\n", 10_000))
+	n := testing.AllocsPerRun(5, func() {
+		tap := NewTap(Config{Sink: &discard{}, Memory: NewMemory(1 << 20)})
+		tap.Feed(session.Client, time.Unix(0, 0), head)
+	})
+	if n > 200 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -249,7 +249,7 @@ func (f *frames) end(r *Rewriter, dst io.Writer) error {
 	}
 	fields := f.fields
 	f.fields = nil
-	if len(fields) > 0 && fields[0].Name != "" && fields[0].Name[0] == ':' {
+	if isRequest(fields) {
 		fields, _ = r.valuesOf(id).apply(fields, false)
 	}
 	return f.out.write(dst, id, f.blockFlags, fields)

@@ -73,10 +73,10 @@ func (x *http1) write(r *Rewriter, dst io.Writer, p []byte) (int, error) {
 
 // lineEnd acts on a complete line.
 func (x *http1) lineEnd(r *Rewriter, dst io.Writer) error {
-	text := strings.TrimSuffix(strings.TrimSuffix(string(x.line), "\n"), "\r")
+	text := bytes.TrimSuffix(bytes.TrimSuffix(x.line, []byte("\n")), []byte("\r")) // of all lines of a head so far: not copied
 	switch x.state {
 	case h1Head:
-		if text == "" { // RFC 9112 2.2: an empty line before a request
+		if len(text) == 0 { // RFC 9112 2.2: an empty line before a request
 			x.line, r.held = nil, 0
 			return nil
 		}
@@ -89,16 +89,16 @@ func (x *http1) lineEnd(r *Rewriter, dst io.Writer) error {
 		}
 		x.line = head
 	case h1ChunkSize:
-		digits, _, _ := strings.Cut(text, ";")
+		digits, _, _ := strings.Cut(string(text), ";")
 		n, err := strconv.ParseUint(strings.Trim(digits, " \t"), 16, 63)
-		if err != nil || strings.Contains(text, "\r") {
+		if err != nil || bytes.Contains(text, []byte("\r")) {
 			return lost("an HTTP/1.1 chunk of the client has no size")
 		}
 		if x.state, x.left = h1Chunk, int64(n); n == 0 {
 			x.state, x.trailer = h1Trailer, 0
 		}
 	case h1ChunkEnd:
-		if text != "" {
+		if len(text) > 0 {
 			return lost("an HTTP/1.1 chunk of the client is longer than its size")
 		}
 		x.state = h1ChunkSize
@@ -106,7 +106,7 @@ func (x *http1) lineEnd(r *Rewriter, dst io.Writer) error {
 		if x.trailer += len(x.line); x.trailer > block.MaxList {
 			return lost("an HTTP/1.1 trailer section of the client is longer than %d bytes", block.MaxList)
 		}
-		if text == "" {
+		if len(text) == 0 {
 			x.state = h1Head
 		}
 	}

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 )
@@ -45,5 +46,20 @@ func TestHTTP1Untouched(t *testing.T) {
 		if got, err := passed(src.Rewriter(), []byte(in), whole); err != nil || !bytes.Equal(got, []byte(in)) {
 			t.Errorf("%v\n%q, want\n%q", err, got, in)
 		}
+	}
+}
+
+// What came of a head is not copied with each of its lines: a head of many short ones would
+// cost the square of its size.
+func TestHeadIsNotCopiedWithEachLine(t *testing.T) {
+	head := []byte("GET / HTTP/1.1\r\n" + strings.Repeat("a\n", 10_000))
+	src := load(t, allOfIt(t))
+	n := testing.AllocsPerRun(5, func() {
+		if _, err := src.Rewriter().Write(io.Discard, head); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 200 {
+		t.Errorf("%v allocations", n)
 	}
 }

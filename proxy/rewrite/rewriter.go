@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -47,7 +48,7 @@ func (s *Source) Rewriter() *Rewriter { return &Rewriter{src: s} }
 //
 // h2 is the stream id of HTTP/2, 0 for HTTP/1.1. The fields are not kept.
 func (r *Rewriter) Sent(h2 uint32, fields []session.Field) []session.Field {
-	if r.failed != nil {
+	if r.failed != nil || h2 != 0 && !isRequest(fields) {
 		return nil
 	}
 	v := r.src.now()
@@ -62,6 +63,12 @@ func (r *Rewriter) Sent(h2 uint32, fields []session.Field) []session.Field {
 		}
 	}
 	return nil
+}
+
+// isRequest says whether a header block of HTTP/2 is that of a request: trailers have no
+// pseudo-header, and go on as they are.
+func isRequest(fields []session.Field) bool {
+	return len(fields) > 0 && strings.HasPrefix(fields[0].Name, ":")
 }
 
 // valuesOf are the values for a request whose headers are complete. Requests

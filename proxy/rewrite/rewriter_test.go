@@ -245,6 +245,31 @@ func TestValuesAreFrozen(t *testing.T) {
 	}
 }
 
+// A stream that a client opens without a request is passed on, and what was announced of
+// those that follow is not kept for it.
+func TestOpenedWithoutARequest(t *testing.T) {
+	for _, fields := range [][]hpack.HeaderField{nil, {{Name: "x-late", Value: "1"}}} {
+		c := newTraffic(1)
+		c.headers(1, fields, false)
+		for id := uint32(3); id < 9; id += 2 {
+			c.headers(id, []hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/s/M"}}, false)
+		}
+		src := load(t, allOfIt(t))
+		r := src.Rewriter()
+		if sent := r.Sent(1, plainFields(fields)); sent != nil {
+			t.Errorf("%v is said to go on as %v", fields, sent)
+		}
+		told(t, src, c.out.Bytes(), whole)
+	}
+}
+
+func plainFields(fields []hpack.HeaderField) (out []session.Field) {
+	for _, f := range fields {
+		out = append(out, session.Field{Name: f.Name, Value: f.Value})
+	}
+	return out
+}
+
 // The first block lowers the table before anything else, so that a server that
 // allows none is content.
 func TestTableOfSizeZero(t *testing.T) {
