@@ -54,6 +54,7 @@ type client struct {
 	last      session.Seq
 	asked     []Asked
 	whole     bool // what it holds is known as a whole
+	torn      bool // entries were lost since it said all that it holds
 	resources map[key]*resource
 	open      map[key]bool // of which it is not settled that they are in effect
 	strange   map[key]bool // that are in use, and nobody sent
@@ -95,6 +96,8 @@ func (a *Account) Forgotten() uint64 { return a.forgotten }
 func (a *Account) Step(k *engine.Engine, e *session.Entry, c *engine.Change) {
 	a.settled = a.settled[:0]
 	switch {
+	case e.Kind == session.KindGap && e.Gap != nil && !e.Gap.Cause.Chosen():
+		a.torn(k)
 	case e.Kind == session.KindHeld:
 		a.on = true
 		if a.in == nil {

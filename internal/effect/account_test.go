@@ -145,3 +145,49 @@ func TestAccountIsBounded(t *testing.T) {
 		t.Error("it knows what nobody said")
 	}
 }
+
+// What a client said that it holds may have been lost, too: after a gap nothing is known
+// until it says all of it again. What was left out on purpose is no such gap.
+func TestGap(t *testing.T) {
+	const text = `-- held node=n1
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1#1]
+C> type=CDS V=1 N=a R=[]
+t=+1s -- held node=n1 CDS/active=[c1#1]
+S< type=CDS V=2 N=b res=[c1#2]
+C> type=CDS V=2 N=b R=[]
+t=+1s -- tick
+t=+40s -- held node=n1 changed=true
+t=+1s -- held node=n1 CDS/active=[c1#2]
+`
+	s, err := script.Parse("gap.xds", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := slices.Collect(s.Entries())
+	at := slices.IndexFunc(entries, func(e session.Entry) bool { return e.Kind == session.KindTime })
+	for cause, want := range map[session.GapCause][3]string{
+		session.Lost:    {"unknown", "unknown", "effective"},
+		session.Cut:     {"unknown", "other-content", "effective"},
+		session.CutBare: {"unknown", "other-content", "effective"},
+	} {
+		k := check.NewChecker(check.Options{})
+		var got []string
+		for i, e := range entries {
+			if i == at {
+				e = session.Entry{Seq: e.Seq, Time: e.Time, Kind: session.KindGap, Side: session.Proxy, Gap: &session.Gap{First: e.Seq, Last: e.Seq, Entries: 1, Cause: cause}}
+			}
+			k.Step(&e)
+			if i >= at {
+				of, _ := k.Effects().Of("n1", "CDS", "c1")
+				got = append(got, of.State.String())
+				if lost := strings.Contains(of.Why, "entries were lost"); lost != (cause == session.Lost && of.State == effect.Unknown) {
+					t.Errorf("%v, entry %d: %q", cause, e.Seq, of.Why)
+				}
+			}
+		}
+		if !slices.Equal(got, want[:]) {
+			t.Errorf("%v: %q, want %q", cause, got, want)
+		}
+	}
+}

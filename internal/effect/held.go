@@ -32,6 +32,24 @@ const (
 	maxRefs    = 256
 )
 
+// lostSince is why nothing can be told of a client after a gap.
+const lostSince = "entries were lost since it said all that it holds"
+
+// torn is what a gap does: what clients said that they hold may have been in it, and nothing
+// is known until they say all of it again.
+func (a *Account) torn(k *engine.Engine) {
+	for _, cl := range a.clients {
+		for i := range cl.asked {
+			if s := &cl.asked[i]; s.Failed == "" && s.Read.Known() {
+				s.Failed, cl.torn, cl.whole = lostSince, true, false
+			}
+		}
+		if cl.torn {
+			a.look(k, cl)
+		}
+	}
+}
+
 // heldEntry enters what a client says that it holds.
 func (a *Account) heldEntry(k *engine.Engine, e *session.Entry, id string) {
 	cl, h := a.client(id, e.Seq), e.Held
@@ -44,7 +62,10 @@ func (a *Account) heldEntry(k *engine.Engine, e *session.Entry, id string) {
 		src.Failed = h.Failed
 	case e.Message == nil || !e.Message.Whole():
 		src.Failed = "its answer is not in the recording as a whole"
+	case cl.torn && !h.Whole:
+		src.Failed = lostSince
 	default:
+		cl.torn = false
 		src.Failed, src.Read, src.From = "", Moment{e.Seq, e.Time}, e.Time
 		if !e.Start.IsZero() {
 			src.From = e.Start

@@ -94,7 +94,7 @@ func TestNotesAreBounded(t *testing.T) {
 	}, &Place{Source: CSDS})
 	p.notes = make([]string, maxCauses-1)
 	for _, note := range []string{"last", "last", "one more"} {
-		p.hand(&answer{notes: []string{note}}, time.Now())
+		p.hand(&answer{notes: []string{note}}, time.Now(), false)
 	}
 	if got := strings.Join(said, ","); got != "last" {
 		t.Errorf("said %q", got)

@@ -62,7 +62,7 @@ func TestHandedOn(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
 	noted := answerOf(t, one)
 	noted.notes = []string{"x"}
-	hand := func(a *answer) func() { return func() { p.hand(a, time.Now()) } }
+	hand := func(a *answer) func() { return func() { p.hand(a, time.Now(), false) } }
 	fail := func(kind string) func() { return func() { p.fail(&fault{kind: kind, text: kind}) } }
 	confirm := func(d time.Duration) func() {
 		return func() {
@@ -85,15 +85,15 @@ func TestHandedOn(t *testing.T) {
 		{confirm(time.Hour), ""},
 		{hand(answerOf(t, two)), "change 1"},
 		{confirm(5 * time.Second), "change 0"},
-		{func() { p.whole = ago(wholeEvery - time.Minute); p.hand(answerOf(t, one), time.Now()) }, "change 1"},
-		{func() { p.whole = ago(wholeEvery); p.hand(answerOf(t, two), time.Now()) }, "whole 2"},
-		{func() { p.whole = ago(wholeEvery); p.hand(answerOf(t, two), time.Now()) }, ""},
+		{func() { p.whole = ago(wholeEvery - time.Minute); p.hand(answerOf(t, one), time.Now(), false) }, "change 1"},
+		{func() { p.whole = ago(wholeEvery); p.hand(answerOf(t, two), time.Now(), false) }, "whole 2"},
+		{func() { p.whole = ago(wholeEvery); p.hand(answerOf(t, two), time.Now(), false) }, ""},
 		{hand(noted), "said [x]; whole 1"},
 		{hand(noted), ""},
 		{fail("nobody"), "said nobody[]; failed nobody"}, // it had answered before
 		{fail("nobody"), ""},
 		{fail("slow"), "said slow[]; failed slow"},
-		{func() { p.causes = nil; p.hand(answerOf(t, one), time.Now()) }, "said []; whole 1"},
+		{func() { p.causes = nil; p.hand(answerOf(t, one), time.Now(), false) }, "said []; whole 1"},
 		{func() { p.whole = time.Time{}; p.fail(&fault{kind: "nobody", text: "nobody"}) }, "failed nobody"}, // it may be starting
 		{fail("nobody"), ""},
 		{func() { p.began = ago(2 * time.Hour); p.fail(&fault{kind: "nobody", text: "nobody"}) }, "said nobody[]"},
@@ -101,6 +101,8 @@ func TestHandedOn(t *testing.T) {
 		{func() { p.causes = nil; p.fail(&fault{kind: "nobody", text: "nobody"}) }, "said nobody[]; failed nobody"},
 		{func() { p.causes = make([]string, maxCauses-1); p.fail(&fault{kind: "last", text: "last"}) }, "said last[]; failed last"},
 		{fail("one more"), ""},
+		{hand(answerOf(t, two)), "said []; whole 2"},
+		{func() { p.hand(answerOf(t, two), time.Now(), true) }, "whole 2"}, // some of it may have been lost
 	} {
 		out = nil
 		c.do()
@@ -132,5 +134,42 @@ func TestHandedOn(t *testing.T) {
 		if err != nil || a.id != c.node || *p.node.Load() != c.node || (a.node != nil) != (c.is == "" && c.meant != "") {
 			t.Errorf("%+v: %v, %q, %q", c, err, a.id, a.node)
 		}
+	}
+}
+
+// When the log has lost entries, and loses no more, a client's whole answer is due again.
+func TestMissed(t *testing.T) {
+	lost := uint64(3)
+	p := newPoller(&Keeper{}, &Options{
+		Append: func(session.Entry) session.Seq { return 0 }, Said: func(*News) {}, Lost: func() uint64 { return lost },
+	}, &Place{Source: CSDS})
+	for i, c := range []struct {
+		lost   uint64
+		missed bool
+		hand   bool
+	}{
+		{lost: 3, hand: true}, // before the first answer
+		{lost: 3},
+		{lost: 4}, // it may lose more
+		{lost: 9},
+		{lost: 9, missed: true},
+		{lost: 9, missed: true, hand: true},
+		{lost: 9},
+		{lost: 10},
+		{lost: 10, missed: true, hand: true},
+		{lost: 10},
+	} {
+		lost = c.lost
+		missed := p.missed()
+		if missed != c.missed {
+			t.Errorf("%d: missed is %v", i, missed)
+		}
+		if c.hand {
+			p.hand(answerOf(t, "CDS/active=[a#1]"), time.Now(), missed)
+		}
+	}
+	p.o.Lost = nil
+	if p.missed() {
+		t.Error("a log that loses nothing has lost something")
 	}
 }

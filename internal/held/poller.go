@@ -40,6 +40,8 @@ type poller struct {
 	whole     time.Time // of the last whole entry; zero: the next one has to be
 	handed    time.Time // of the last entry that has an answer
 	confirmed int       // entries since then that say that nothing has changed
+	lost      uint64    // entries that the log had lost when the last whole one was handed on
+	losing    uint64    // and at the last look
 	unsettled int       // looks since something began to be waited for
 	causes    []string  // that were said since it could be asked last
 	notes     []string  // that were said
@@ -100,8 +102,8 @@ func (p *poller) look(ctx context.Context, began time.Time) (settled bool) {
 	within, cancel := context.WithTimeout(ctx, cmp.Or(p.o.Patience, patience))
 	defer cancel()
 	p.k.asked.Add(1)
-	due := p.whole.IsZero()
-	a, err := p.guarded(within, due)
+	due, missed := p.whole.IsZero(), p.missed()
+	a, err := p.guarded(within, due || missed)
 	if ctx.Err() != nil {
 		return true
 	}
@@ -120,8 +122,19 @@ func (p *poller) look(ctx context.Context, began time.Time) (settled bool) {
 		p.confirm(began)
 		return p.unsettled == 0
 	}
-	p.hand(a, began)
+	p.hand(a, began, missed)
 	return a.settled()
+}
+
+// missed says whether the log has lost entries since the last whole one, of which this
+// client's may have been some, and loses no more.
+func (p *poller) missed() bool {
+	if p.o.Lost == nil {
+		return false
+	}
+	before := p.losing
+	p.losing = p.o.Lost()
+	return p.losing == before && p.losing != p.lost
 }
 
 // guarded is ask, of which a panic is an error: what a client says must not end the
@@ -152,13 +165,13 @@ func (p *poller) check(a *answer) error {
 }
 
 // hand appends what changed.
-func (p *poller) hand(a *answer, began time.Time) {
+func (p *poller) hand(a *answer, began time.Time, missed bool) {
 	now := time.Now()
 	first := p.whole.IsZero()
 	again := first || now.Sub(p.whole) >= wholeEvery
 	before := p.told
 	items, whole := p.told.changes(a, false)
-	if again && !whole && len(items) > 0 || first {
+	if again && !whole && len(items) > 0 || first || missed {
 		p.told = before
 		items, whole = p.told.changes(a, true)
 	}
@@ -175,7 +188,7 @@ func (p *poller) hand(a *answer, began time.Time) {
 		return
 	}
 	if whole {
-		p.whole = now
+		p.whole, p.lost = now, p.losing
 	}
 	p.handed, p.confirmed = now, 0
 	data := response(a.node, items)
