@@ -30,7 +30,7 @@ func TestExportMenu(t *testing.T) {
 	shows(t, d, "this form keeps the names")
 	d.press("down", "down", "enter") // nor a page: its data has them, too
 	shows(t, d, "> html", "not while P hides names")
-	d.press("up", "enter", "enter")
+	d.press("down", "down", "enter", "enter")
 	if len(got) != 3 {
 		t.Fatalf("%d requests", len(got))
 	}
@@ -40,7 +40,7 @@ func TestExportMenu(t *testing.T) {
 	if r := got[1]; r.Form != "md" || r.Path != "xdsproxy-all.md" || r.Seqs != nil || r.Filter != "" {
 		t.Errorf("the second is %+v", r)
 	}
-	if r := got[2]; r.Form != "md" || r.Private == nil {
+	if r := got[2]; r.Form != "csv" || r.Private == nil {
 		t.Errorf("the third is %+v", r)
 	}
 	d = drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})

@@ -119,7 +119,9 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 			return err
 		}
 		switch grave := slices.ContainsFunc(report.Findings, func(f render.Finding) bool { return fails("warning", f.Severity) }); {
-		case zip == "" || damage != nil:
+		case zip == "":
+		case damage != nil:
+			a.say("%s was not written: the recording is damaged; xdsproxy export FILE --repair makes a copy of what is readable", zip)
 		case grave:
 			if err := a.reportTo(cmd.Context(), args[0], zip, options); err != nil {
 				return err

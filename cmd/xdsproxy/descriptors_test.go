@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -14,6 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/xdsproxy/xdsproxy/internal/playback"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -149,6 +152,11 @@ func TestDescriptors(t *testing.T) {
 	is("check without descriptors", out, `type cilium.NetworkPolicyHosts of "42" is not known`)
 	if out, _ = said(t, 0, nil, "check", embedded, "--enable", "all", "--info", "--fail-on", "never"); strings.Contains(out, "is not known") {
 		t.Errorf("check does not know the type:\n%s", out)
+	}
+
+	r := &replaying{cli: &cli{config: settings.New()}, Replay: &playback.Replay{As: "client", Target: "127.0.0.1:1", Idle: time.Second, Output: "table"}, pace: "cause"}
+	if err := r.check([]string{embedded}); err != nil || r.Options.Types != r.config.Types {
+		t.Errorf("replay compares without the types: %v", err)
 	}
 
 	// What is wrong.

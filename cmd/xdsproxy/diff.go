@@ -105,6 +105,9 @@ func diffForms(ctx context.Context, f *compare.Comparison, args []string, named 
 		return misused("diff needs the NAME of a resource, two SEQs, or another recording").
 			Hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
 	case (len(args) == 2 || len(args) == 3) && !named && compare.IsState(args[1]):
+		if f.From+f.To != "" {
+			return misused("--from and --to choose between the versions of a resource")
+		}
 		if err := clientOf(f, args); err != nil {
 			return err
 		}

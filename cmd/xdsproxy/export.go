@@ -120,6 +120,11 @@ xdsproxy replay edited.xdsp -- envoy`,
 		}
 		if len(args) == 1 && input.IsMany(args[0]) && x.Form != "parquet" {
 			if x.Form == "jsonl" && len(x.Seqs) == 0 && !x.Pseudonymous {
+				for _, one := range []string{"mask", "repair", "no-context", "client", "key-file", "embed-descriptors", "since", "cluster", "keep-secrets"} {
+					if cmd.Flags().Changed(one) {
+						return misused("--%s is not for all of %q at once", one, args[0]).Hint("name one of its recordings")
+					}
+				}
 				return a.exportMany(cmd.Context(), args[0], x.Filter, x.Path)
 			}
 			if all, err := a.opener().Recordings(cmd.Context(), args[0], fleet.Options{}); err != nil || len(all) > 1 {

@@ -182,11 +182,10 @@ func (r *replaying) check(args []string) error {
 		return err
 	}
 	r.Opener, r.Judge, r.Live = r.opener(), r.config.Judging(), r.live(security)
-	r.Options.Types = r.config.Types
 	if err := r.checkCommands(args); err != nil {
 		return err
 	}
-	r.Options = replay.Options{Pace: pace, Idle: r.Idle, Client: r.Client, Authority: live.Authority()}
+	r.Options = replay.Options{Pace: pace, Idle: r.Idle, Client: r.Client, Authority: live.Authority(), Types: r.config.Types}
 	r.Options.Local = r.As == "server" && (live.Network == "unix" || app.Loopback(live.Address))
 	return nil
 }

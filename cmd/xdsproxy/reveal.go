@@ -41,7 +41,7 @@ xdsproxy check part.xdsp | xdsproxy reveal part.xdsp.key`,
 		for {
 			line, err := in.ReadString('\n')
 			text, ended := strings.CutSuffix(line, "\n")
-			_, _ = out.WriteString(strings.ReplaceAll(render.Safe(r.Text(text)), `\t`, "\t"))
+			_, _ = out.WriteString(render.SafeLines(r.Text(text)))
 			if ended {
 				_ = out.WriteByte('\n')
 			}

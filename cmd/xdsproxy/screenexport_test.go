@@ -60,7 +60,14 @@ func TestPrivateScreenExport(t *testing.T) {
 	a := &cli{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
 	a.config = settings.New()
 	export := a.exporter(demoRecording(t))
-	for _, form := range []string{"md", "mermaid", "csv", "yaml", "jsonl"} {
+	for _, form := range []string{"md", "mermaid", "html"} { // which shorten names, or write their signs in another way
+		path := filepath.Join(t.TempDir(), "out")
+		_, err := export(t.Context(), tui.ExportRequest{Form: form, Path: path, Private: new(tui.Private)})
+		if _, there := os.Lstat(path); err == nil || !strings.Contains(err.Error(), "aliases") || there == nil {
+			t.Errorf("%s is written: %v", form, err)
+		}
+	}
+	for _, form := range []string{"csv", "yaml", "jsonl"} {
 		path := filepath.Join(t.TempDir(), "out")
 		if _, err := export(t.Context(), tui.ExportRequest{Form: form, Path: path, Private: new(tui.Private)}); err != nil {
 			t.Fatalf("%s: %v", form, err)

@@ -79,6 +79,9 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 			return err
 		}
 		if len(args) == 1 && input.IsMany(args[0]) {
+			if dirs, bootstrap := a.config.Files(); len(dirs) > 0 || bootstrap != "" {
+				return besideFiles(args[0])
+			}
 			return a.watchMany(cmd.Context(), args[0], text, output, !noCheck)
 		}
 		src, ctx, done, err := a.watched(cmd.Context(), args)

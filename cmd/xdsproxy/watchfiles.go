@@ -8,12 +8,16 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
+func besideFiles(source string) error {
+	return misused("--files and %q: one of them can be watched", source).Hint("run --files records files, and watch shows the recording")
+}
+
 // watched is what watch shows: a SOURCE, or the files in the directories of --files.
 // reading ends its reading, and done lets go of it.
 func (a *cli) watched(ctx context.Context, args []string) (src *input.Source, reading context.Context, done func(), err error) {
 	if dirs, bootstrap := a.config.Files(); len(dirs) > 0 || bootstrap != "" {
 		if len(args) > 0 {
-			return nil, nil, nil, misused("--files and %q: one of them can be watched", args[0]).Hint("run --files records files, and watch shows the recording")
+			return nil, nil, nil, besideFiles(args[0])
 		}
 		src, done, err = a.watchedFiles(ctx)
 		return src, context.WithoutCancel(ctx), done, err

@@ -139,7 +139,7 @@ func (k *Masker) binary(s string, isStatus bool) (string, bool) {
 			}
 			k.masks.fill(b, b)
 			masked = string(b)
-		} else if masked, found = k.text(text); masked == text {
+		} else if masked, _ = k.text(text); masked == text {
 			continue
 		}
 		values[i], found = strings.Replace(value, text, masked, 1), true

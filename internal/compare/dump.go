@@ -68,7 +68,7 @@ func (c *Comparison) States(ctx context.Context, name string) []*configdump.Dump
 			return configdump.OfStatus(answers)
 		case err != nil:
 			return nil
-		case e.Kind == session.KindHeld && e.Message != nil && e.Message.Whole() && e.Held.Failed == "":
+		case e.Kind == session.KindHeld && e.Message != nil && e.Message.Whole() && e.Held != nil && e.Held.Failed == "":
 			answers = append(answers, decode.PeekClientStatus(bytes.Clone(e.Message.Data.Bytes())))
 		case e.Kind != session.KindNote && e.Kind != session.KindTime:
 			return nil

@@ -11,6 +11,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/golden"
 	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // TestCompared: what is said of the versions of a resource, of two messages and of
@@ -151,4 +153,22 @@ func TestCompared(t *testing.T) {
 		}
 	}
 	golden.Is(t, "testdata/compared.txt", got.String())
+}
+
+// A held entry that does not say of what is none that says what clients hold.
+func TestHeldOfNobody(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "odd.xdsp")
+	log, err := recorder.Create(path, recorder.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Append(session.Entry{Kind: session.KindHeld, Side: session.Proxy, Message: &session.Message{}})
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := Comparison{Opener: &input.Opener{Console: &console.Console{Ctx: t.Context(), Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)}}}
+	if all := c.States(t.Context(), path); len(all) != 0 {
+		t.Errorf("%d states", len(all))
+	}
 }

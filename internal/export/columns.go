@@ -51,6 +51,8 @@ func (x *Export) columns(ctx context.Context, sources []string) error {
 	case x.Pseudonymous:
 		return console.Misused("-o parquet does not put stand-ins: they would hang on each recording").
 			Hint("make recordings with stand-ins first: xdsproxy export %s --pseudonyms -w part.xdsp", console.ShellWord(sources[0]))
+	case x.Client != "" || x.KeyFile != "":
+		return console.Misused("-o parquet writes whole recordings, with their names: --client and --key-file are of no use")
 	case x.Mask || x.Repairing:
 		return console.Misused("--mask and --repair write a recording").Hint("export from the copy that they make")
 	case x.Tables.Cluster == "" || len(columns.Partition(x.Tables.Cluster)) > columns.MaxPartition:

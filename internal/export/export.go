@@ -130,10 +130,13 @@ func (x *Export) Run(ctx context.Context, args []string) error {
 		return console.Misused("--embed-descriptors puts them into a recording, and -o %s has no room for them", x.Form)
 	case x.Bare && !part:
 		return console.Misused("--no-context without --seq or --filter: every entry is chosen")
-	case x.Form == formScript && !x.Pseudonymous:
-		return x.script(ctx)
 	case x.Client != "" && x.Form != formBootstrap:
 		return console.Misused("--client says whose bootstrap -o bootstrap writes").Hint("--filter client:%s chooses entries", console.ShellWord(x.Client))
+	case x.Client != "" && x.Pseudonymous:
+		return console.Misused("--client names a client, and the copy that --pseudonyms makes has no such names").
+			Hint("write the bootstrap without stand-ins, or cut out that client first: xdsproxy export %s --filter client:%s --pseudonyms -w part.xdsp", console.ShellWord(x.Name), console.ShellWord(x.Client))
+	case x.Form == formScript && !x.Pseudonymous:
+		return x.script(ctx)
 	case x.Form == formFolder && (x.Path == "" || x.Path == "-"):
 		return console.Misused("-o dir needs -w DIR: where is the folder to go?")
 	case x.Form == string(convert.BinaryLog) && (x.Path == "" || x.Path == "-"):

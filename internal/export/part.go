@@ -232,6 +232,9 @@ func (x *Export) masks(w *walked, done convert.Result, masked bool) {
 
 // text writes the chosen entries in a form of text.
 func (x *Export) text(ctx context.Context) (err error) {
+	if x.Private != nil && (x.report() || x.Form == string(convert.Mermaid)) {
+		return console.Failed("-o %s writes names in words of its own, which aliases cannot take the place of", x.Form)
+	}
 	to := x.Stdout
 	file := x.Path != "" && x.Path != "-"
 	if file {

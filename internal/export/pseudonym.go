@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -41,7 +42,11 @@ func (x *Export) pseudonyms(ctx context.Context) error {
 			return err
 		}
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(x.KeyFile), ".xdsproxy-*") // with mode 0700
+	beside := x.KeyFile
+	if x.Form == FormRecording { // a file system has names of its own files alone
+		beside = path
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(beside), ".xdsproxy-*") // with mode 0700
 	if err != nil {
 		return console.Failed("cannot write %s: %w", x.Form, err)
 	}
@@ -55,7 +60,7 @@ func (x *Export) pseudonyms(ctx context.Context) error {
 		return console.Failed("cannot write the key file %s: %w", x.KeyFile, err)
 	}
 	if x.Form == FormRecording {
-		if err := os.Link(part, path); err != nil {
+		if err := place(part, path); err != nil {
 			return console.Overwriting("cannot write the recording", err)
 		}
 		x.sayCut(done)
@@ -68,6 +73,17 @@ func (x *Export) pseudonyms(ctx context.Context) error {
 	}
 	x.Say("names come back with: xdsproxy reveal %s TEXT; keep that file to yourself", console.ShellWord(x.KeyFile))
 	return nil
+}
+
+// place gives a file another name, which no file has. Some file systems have no links.
+func place(part, path string) error {
+	if err := os.Link(part, path); err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return &fs.PathError{Op: "rename", Path: path, Err: fs.ErrExist}
+	}
+	return os.Rename(part, path)
 }
 
 // loadKey reads a key, or makes one where there is none.

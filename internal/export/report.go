@@ -201,6 +201,9 @@ func (r *Report) configDump(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, console.Failed("cannot read the config_dump: %w", err)
 	}
+	if len(text) > maxDump {
+		return nil, console.Failed("cannot read the config_dump: %q has more than %d bytes", r.Dump, maxDump)
+	}
 	if !mask.New().JSON(text) {
 		return nil, console.Failed("the config_dump in %q is no JSON", r.Dump).Hint("curl -s http://127.0.0.1:9901/config_dump?include_eds > config_dump.json")
 	}

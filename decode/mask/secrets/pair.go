@@ -317,7 +317,7 @@ func quoted(b []byte, at int) (from, to int, ok bool) {
 	quote := b[at]
 	from = at + 1
 	for to = from; to < len(b); to++ {
-		doubled := to > from && to+1 < len(b) && b[to+1] == quote // as YAML and CSV have a quote in a text
+		doubled := to+1 < len(b) && b[to+1] == quote // as YAML and CSV have a quote in a text
 		if b[to] == quote && !doubled {
 			break
 		}

@@ -39,7 +39,9 @@ type exportForm struct{ name, ext, help string }
 
 // names says whether a form keeps all names, so that it is not written while they
 // are hidden.
-func (f exportForm) names() bool { return slices.Contains([]string{"xdsp", "zip", "html"}, f.name) }
+func (f exportForm) names() bool {
+	return slices.Contains([]string{"xdsp", "zip", "html", "md", "mermaid"}, f.name)
+}
 
 // forms are those of a scope.
 func (s *scope) forms() []exportForm {
@@ -141,7 +143,7 @@ func (v *Exporter) paragraphs(scr view.Screen) []widget.Paragraph {
 	for _, f := range v.scopes[v.scope].forms() {
 		p := widget.Paragraph{Head: f.name, Look: widget.Accent, Text: f.help, Choice: f.name}
 		if f.names() && scr.Aliases().On {
-			p.Look, p.Text = widget.Muted, "not while P hides names: it has them all"
+			p.Look, p.Text = widget.Muted, "not while P hides names: it has them"
 		}
 		out = append(out, p)
 	}
