@@ -38,6 +38,24 @@ func TestDecodeFindsTheForm(t *testing.T) {
 	}
 }
 
+// The payload of a resource is read as what it is: protobuf, JSON, or nothing.
+func TestDecodeResource(t *testing.T) {
+	const url = "type.googleapis.com/google.protobuf.StringValue"
+	for body, want := range map[string]string{
+		`{"@type":"` + url + `","value":"x"}`: `{"@type":"` + url + `","value":"x"}`,
+		string(handmade.Str(1, "x")):          `{"@type":"` + url + `","value":"x"}`,
+		"":                                    `{"@type":"` + url + `","value":""}`,
+	} {
+		r := Resource{TypeURL: url, Body: []byte(body)}
+		if doc := r.Decode(); string(doc.Compact()) != want || len(doc.Problems) > 0 {
+			t.Errorf("%q: %s, %q", body, doc.Compact(), doc.Problems)
+		}
+	}
+	if doc := (&Resource{Empty: true}).Decode(); string(doc.Compact()) != "{}" {
+		t.Errorf("an empty one: %s", doc.Compact())
+	}
+}
+
 // Nothing makes a decoder panic or run away.
 func FuzzDecode(f *testing.F) {
 	for _, s := range handmade.Samples {

@@ -21,6 +21,12 @@ func TestNormalName(t *testing.T) {
 		listener + "/x?k=a=b":       listener + "/x?k=a%3Db",
 		listener + "/%66oo/b%2fr":   listener + "/foo/b/r",
 		listener + "/a%3fb":         listener + "/a%3Fb",
+		listener + "/%30%39%4a%4F":  listener + "/09JO",
+		listener + "/%6A%6f%6a%5F":  listener + "/joj_",
+		listener + "/%3/%/%3g%g3":   listener + "/%253/%25/%253g%25g3",
+		listener + "/a%2":           listener + "/a%252",
+		listener + "/a%41":          listener + "/aA",
+		listener + "/%7d%7e%1f%20":  listener + "/}%7E%1F ",
 		listener + "/a:b":           listener + "/a%3Ab",
 		listener + "/x#entry=y":     listener + "/x%23entry=y",
 		listener + "/100%":          listener + "/100%25",
@@ -52,6 +58,9 @@ func TestNameType(t *testing.T) {
 		"xdstp://a/envoy.config.endpoint.v3.LbEndpoint/g/*":       "envoy.config.endpoint.v3.LbEndpoint",
 		"xdstp://a/envoy.config.endpoint.v3.LbEndpoint/*?x=%20":   "envoy.config.endpoint.v3.LbEndpoint",
 		"xdstp://a/envoy.config.listener.v3.Listener/x#entry=foo": "envoy.config.listener.v3.Listener",
+		"xdstp://a/T/x%41": "T",
+		"xdstp://a/T/x%09": "T",
+		"xdstp://a/T/x%aF": "T",
 	} {
 		if typ, is, err := NameType(name); typ != want || !is || err != nil {
 			t.Errorf("%q: %q, %v, %v", name, typ, is, err)
@@ -71,6 +80,10 @@ func TestNameType(t *testing.T) {
 		"xdstp://a/T/?a=1":      "it has no id",
 		"xdstp://a/T/100%":      `a "%" is not followed by two hexadecimal digits`,
 		"xdstp://a/T/x?a=%zz":   `a "%" is not followed by two hexadecimal digits`,
+		"xdstp://a/T/x%4":       `a "%" is not followed by two hexadecimal digits`,
+		"xdstp://a/T/x%4/y":     `a "%" is not followed by two hexadecimal digits`,
+		"xdstp://a/T/x%g0":      `a "%" is not followed by two hexadecimal digits`,
+		"xdstp://a/T/x\x7f":     `it has a character '\x7f'`,
 		"xdstp://a/T/two words": "it has a character ' '",
 		"xdstp://a/T/x\n":       `it has a character '\n'`,
 	} {

@@ -153,6 +153,31 @@ func TestPeekBoundsLists(t *testing.T) {
 	}
 }
 
+// Each list takes as many as there may be in one, and no more: that is said, once.
+func TestPeekBoundsEachList(t *testing.T) {
+	for what, c := range map[string]struct {
+		add func(*peeker)
+		n   func(*peeker) int
+		p   peeker
+	}{
+		"names":            {func(p *peeker) { p.add(&p.Names, "") }, func(p *peeker) int { return len(p.Names) }, peeker{Names: make([]string, maxItems-1, maxItems)}},
+		"initial versions": {func(p *peeker) { p.initialVersion(nil) }, func(p *peeker) int { return len(p.InitialVersions) }, peeker{InitialVersions: make([]NameVersion, maxItems-1, maxItems)}},
+		"resources":        {func(p *peeker) { p.resource() }, func(p *peeker) int { return len(p.Resources) }, peeker{Resources: make([]Resource, maxItems-1, maxItems)}},
+		"errors":           {func(p *peeker) { p.resourceError(nil) }, func(p *peeker) int { return len(p.ResourceErrors) }, peeker{ResourceErrors: make([]ResourceError, maxItems-1, maxItems)}},
+	} {
+		p := &c.p
+		c.add(p)
+		if n := c.n(p); n != maxItems || len(p.Problems) > 0 {
+			t.Errorf("%s: the last that there may be makes %d of them, %q", what, n, p.Problems)
+		}
+		c.add(p)
+		c.add(p)
+		if n := c.n(p); n != maxItems || len(p.Problems) != 1 || p.Problems[0] != tooMany {
+			t.Errorf("%s: two more make %d of them, %q", what, n, p.Problems)
+		}
+	}
+}
+
 func FuzzPeek(f *testing.F) {
 	for _, s := range handmade.Samples {
 		f.Add(s.Path, s.Side == session.Client, s.Data)

@@ -42,6 +42,9 @@ func TestPeekClientStatus(t *testing.T) {
 	if diff := cmp.Diff(want, PeekClientStatus(clientState)); diff != "" {
 		t.Error(diff)
 	}
+	if diff := cmp.Diff(ClientStatus{}, PeekClientStatus(nil)); diff != "" {
+		t.Errorf("of no bytes: %s", diff)
+	}
 	got := PeekClientStatus([]byte(`{"config":[{"node":{"id":"n1"},"clientScope":"scope","genericXdsConfigs":[
 		{"typeUrl":"` + clusterURL + `","name":"c1","versionInfo":"v7","clientStatus":"NACKED","configStatus":"SYNCED","errorState":{"details":"bad"}}]}]}`))
 	want.Configs[0].Resources = want.Configs[0].Resources[:1]

@@ -41,6 +41,11 @@ func TestGroup(t *testing.T) {
 	}
 	second.Reach(20)
 	expect("when it has come to 20", 0, false)
+	first.Forgo(20)
+	if later.Reach(21); !first.Owed(21) {
+		t.Error("one that had come as far was waited for in vain")
+	}
+	later.Reach(20)
 	if later.Behind(21) != 2 || second.Behind(1) != 0 || first.Behind(21) != 2 || !first.Owed(21) {
 		t.Errorf("%d %d %d", later.Behind(21), second.Behind(1), first.Behind(21))
 	}

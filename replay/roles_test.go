@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -108,6 +109,19 @@ C> type=LDS V= N= R=[l]
 	}
 	if w := (&Stream{End: &End{Side: session.Client}, Steps: []Step{{Removed: []string{"a"}}}, Topics: []*Topic{{}}}).InterestIn(0); interestText(w) != "[] []" {
 		t.Errorf("of a client that only gave up: %s", interestText(w))
+	}
+}
+
+// So many names are remembered, and not one more.
+func TestNamesAreBounded(t *testing.T) {
+	w := NewInterest()
+	for i := range maxAsked - 1 {
+		w.Asked[strconv.Itoa(i)] = struct{}{}
+	}
+	w.Change([]string{"a", "b"}, nil)
+	w.Change(nil, []string{"b"})
+	if _, b := w.Asked["b"]; len(w.Asked) != maxAsked || b || len(w.Wanted) != 1 {
+		t.Errorf("%d names, %d wanted", len(w.Asked), len(w.Wanted))
 	}
 }
 

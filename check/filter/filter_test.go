@@ -266,6 +266,7 @@ func TestErrors(t *testing.T) {
 		"size:1e9":                        `"1e9" is not a size`,
 		"size:inf":                        `"inf" is not a size`,
 		"size:99999999999T":               `is not a size`,
+		"size:9223372036854775807":        `is not a size`,
 		"size:k":                          `"k" is not a size`,
 		"ack:>5":                          `">5" is not a duration`,
 		"ack:-5s":                         `"-5s" is not a duration`,
@@ -286,7 +287,13 @@ func TestErrors(t *testing.T) {
 		`text:"/a{1,2/"`:                  "",
 		`text:"/a{2,1}/"`:                 `"/a{2,1}/" is not a regular expression: invalid repeat count at column 6`,
 		`name:/b/,/a{1,2}/`:               `a comma ends "/a{1" at column 10`,
+		`name:/a{1,2}/`:                   `a comma ends "/a{1" at column 6`,
 		`method:/a.b/c,/d`:                "",
+		`method:c/,/d`:                    "",
+		`"a`:                              `a quote that does not end at column 1`,
+		"res:5..0":                        `"5..0" ends before it begins at column 5`,
+		"res:<0":                          "",
+		"seq:..":                          `".." is neither a sequence number nor a range`,
 	} {
 		_, err := Parse(text)
 		if want == "" {

@@ -107,3 +107,28 @@ func TestRepeatedIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// A glance at the response that was cut last is one at its parts. A glance at another
+// one tells of that, whatever was cut before.
+func TestGlanceAtAnotherMessage(t *testing.T) {
+	m := xds.LookupMethod(adsPath)
+	response := func(nonce string) []byte {
+		return msg(str(1, "v"), anyOf(2, clusterURL, str(1, "a cluster with a name that is long enough to be cut")), str(4, clusterURL), str(5, nonce))
+	}
+	k := &masker{}
+	k.Transform(&session.Entry{Kind: session.KindOpen, Method: adsPath})
+	e := &session.Entry{Kind: session.KindMessage, Message: &session.Message{Data: session.Chunks{response("first")}}}
+	k.Transform(e)
+	other := &session.Message{Data: session.Chunks{response("second")}}
+	for _, c := range []struct {
+		msg  *session.Message
+		want string
+	}{{e.Message, "first"}, {other, "second"}, {e.Message, "first"}} {
+		if b := k.cutter.Glance(m, session.Server, c.msg); b.Nonce != c.want || b.TypeURL != clusterURL || b.Kind != decode.SotwResponse {
+			t.Errorf("a glance at the %s one gives %+v", c.want, b)
+		}
+	}
+	if b := k.cutter.Glance(m, session.Client, other); b.Kind != decode.SotwRequest {
+		t.Errorf("as a request it is %+v", b)
+	}
+}

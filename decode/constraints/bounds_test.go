@@ -1,11 +1,16 @@
 package constraints
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/envoyproxy/protoc-gen-validate/validate"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 )
 
 // The words for what is out of a range, at both ends of it, whichever of them count
@@ -225,6 +230,92 @@ func TestSizes(t *testing.T) {
 		}
 		if p := tests[0](protoreflect.ValueOfInt64(c.bad)); p.reason != c.want {
 			t.Errorf("%v: %d: %q", c.rules, c.bad, p.reason)
+		}
+	}
+}
+
+// declared is a type with one field of each shape that a rule can be on.
+func declared(t *testing.T) protoreflect.MessageDescriptor {
+	t.Helper()
+	rules := func(r *validate.FieldRules) *descriptorpb.FieldOptions {
+		o := &descriptorpb.FieldOptions{}
+		proto.SetExtension(o, validate.E_Rules, r)
+		return o
+	}
+	field := func(name string, num int32, of descriptorpb.FieldDescriptorProto_Type, typ string, list bool, r *validate.FieldRules) *descriptorpb.FieldDescriptorProto {
+		f := &descriptorpb.FieldDescriptorProto{Name: proto.String(name), Number: proto.Int32(num), Type: of.Enum(), Options: rules(r), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
+		if typ != "" {
+			f.TypeName = proto.String(typ)
+		}
+		if list {
+			f.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
+		}
+		return f
+	}
+	const text, number, message, enum = descriptorpb.FieldDescriptorProto_TYPE_STRING, descriptorpb.FieldDescriptorProto_TYPE_INT32, descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, descriptorpb.FieldDescriptorProto_TYPE_ENUM
+	two, yes := proto.Uint64(2), proto.Bool(true)
+	plain := &validate.FieldRules{}
+	file := &descriptorpb.FileDescriptorProto{
+		Name: proto.String("r.proto"), Package: proto.String("r"), Syntax: proto.String("proto3"),
+		EnumType: []*descriptorpb.EnumDescriptorProto{{Name: proto.String("E"), Value: []*descriptorpb.EnumValueDescriptorProto{
+			{Name: proto.String("NONE"), Number: proto.Int32(0)}, {Name: proto.String("ONE"), Number: proto.Int32(1)},
+		}}},
+		MessageType: []*descriptorpb.DescriptorProto{{
+			Name: proto.String("M"),
+			NestedType: []*descriptorpb.DescriptorProto{{
+				Name: proto.String("PairsEntry"), Options: &descriptorpb.MessageOptions{MapEntry: yes},
+				Field: []*descriptorpb.FieldDescriptorProto{field("key", 1, text, "", false, plain), field("value", 2, number, "", false, plain)},
+			}},
+			Field: []*descriptorpb.FieldDescriptorProto{
+				field("list", 1, number, "", true, &validate.FieldRules{Type: &validate.FieldRules_Repeated{Repeated: &validate.RepeatedRules{MinItems: two, IgnoreEmpty: yes}}}),
+				field("pairs", 2, message, ".r.M.PairsEntry", true, &validate.FieldRules{Type: &validate.FieldRules_Map{Map: &validate.MapRules{MinPairs: two, IgnoreEmpty: yes}}}),
+				field("word", 3, enum, ".r.E", false, &validate.FieldRules{Type: &validate.FieldRules_Enum{Enum: &validate.EnumRules{Const: proto.Int32(1)}}}),
+				field("inside", 4, message, ".r.M", false, plain),
+			},
+		}},
+	}
+	fd, err := protodesc.NewFile(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd.Messages().ByName("M")
+}
+
+// Lists and maps that may be empty need not have what others must, and an enum may
+// have one value only. A message in which all is well is not told of.
+func TestRulesOfShapes(t *testing.T) {
+	md := declared(t)
+	const few, fewer = "list: value must contain at least 2 item(s)", "pairs: value must contain at least 2 pair(s)"
+	for text, want := range map[string]string{
+		`word:ONE`:                             "",
+		``:                                     "word: value must equal ONE",
+		`word:7`:                               "word: value must equal ONE",
+		`word:ONE list:1`:                      few,
+		`word:ONE list:[1,1]`:                  "",
+		`word:ONE pairs:{key:"a"}`:             fewer,
+		`word:ONE pairs:[{key:"a"},{key:"b"}]`: "",
+		`word:ONE list:1 pairs:{key:"a"}`:      few + "; " + fewer,
+		`word:ONE inside:{word:ONE}`:           "",
+		`word:ONE inside:{list:1 word:ONE}`:    "inside." + few,
+		`word:ONE inside:{inside:{word:ONE}}`:  "inside.word: value must equal ONE",
+	} {
+		m := dynamicpb.NewMessage(md)
+		if err := prototext.Unmarshal([]byte(text), m); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		var tell func(list []Violation, at string)
+		tell = func(list []Violation, at string) {
+			for _, v := range list {
+				if tell(v.Inside, at+v.Field+"."); v.Reason != "" {
+					got = append(got, at+v.Field+": "+v.Reason)
+				} else if len(v.Inside) == 0 {
+					t.Errorf("%s: nothing is said of %s", text, v.Field)
+				}
+			}
+		}
+		if tell(New().Violations(m, 10), ""); strings.Join(got, "; ") != want {
+			t.Errorf("%s: %q, not %q", text, got, want)
 		}
 	}
 }

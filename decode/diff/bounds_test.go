@@ -2,6 +2,7 @@ package diff
 
 import (
 	"hash/maphash"
+	"slices"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/decode/document"
@@ -92,5 +93,42 @@ func TestLabelIsShort(t *testing.T) {
 	four, five := texts(maxLeaves, "a"), texts(maxLeaves+1, "a")
 	if a, b := brief(&four), brief(&five); a != "a:a:a:a" || b != a {
 		t.Errorf("%s, %s", a, b)
+	}
+}
+
+// In a set those are paired first that have most in common, and each once.
+func TestLikeliestFirst(t *testing.T) {
+	list := func(items ...string) document.Tree { // each letter is a member
+		out := document.Tree{Kind: document.Array}
+		for _, item := range items {
+			t := document.Tree{Kind: document.Object}
+			for i, value := range item {
+				t.Members = append(t.Members, document.Member{Name: string(rune('k' + i)), Value: document.Tree{Kind: document.String, Text: string(value)}})
+			}
+			out.Items = append(out.Items, t)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		old, new document.Tree
+		want     []int // of each old one, which new one it is
+	}{
+		{list("abcd"), list("abxx", "abcx"), []int{1}},
+		{list("abcd", "abxy"), list("abxx", "abcx"), []int{1, 0}},
+		{list("abcd", "abxy"), list("abxx", "abcx", "abzz"), []int{1, 0}},
+		{list("abcd", "abxy", "abqq"), list("abxx", "abcx"), []int{1, 0, -1}},
+		{list("abcd", "efgh"), list("ijkl", "efgx"), []int{0, 1}},
+	} {
+		a, b := c.old, c.new
+		x := comparing(&a, &b)
+		m := matcher{comparer: x, rule: &listRule{set: true}, a: x.a.items(value{&a, 0}), b: x.b.items(value{&b, 0}), pairs: newPairing(len(a.Items), len(b.Items))}
+		if m.joinLikeliest(); !slices.Equal(m.pairs.old, c.want) {
+			t.Errorf("%d and %d are paired as %v, not %v", len(a.Items), len(b.Items), m.pairs.old, c.want)
+		}
+		for i, j := range m.pairs.old {
+			if j >= 0 && m.pairs.new[j] != i {
+				t.Errorf("%d is %d, which is %d", i, j, m.pairs.new[j])
+			}
+		}
 	}
 }

@@ -104,3 +104,27 @@ func TestPaths(t *testing.T) {
 		}
 	}
 }
+
+// What a node is a part of, and how many that are the same it stands for.
+func TestNodes(t *testing.T) {
+	r := diff.Compare(parse(t, listOf(`1`, `2`, `3`)), parse(t, listOf(`1`, `2`, `3`, `4`, `5`)), diff.Options{})
+	root := &r.Root
+	if !root.Root() || root.Item() || len(root.Nodes) != 1 {
+		t.Fatalf("the root is %+v", root)
+	}
+	member := &root.Nodes[0]
+	if member.Root() || member.Item() {
+		t.Errorf("a member is the root: %v, an item: %v", member.Root(), member.Item())
+	}
+	var runs []string
+	for i := range member.Nodes {
+		n := &member.Nodes[i]
+		if n.Root() || !n.Item() {
+			t.Errorf("item %d is the root: %v, an item: %v", i, n.Root(), n.Item())
+		}
+		runs = append(runs, fmt.Sprintf("%s x%d", n.Kind, n.Run))
+	}
+	if want := []string{"same x3", "added x1", "added x1"}; !slices.Equal(runs, want) {
+		t.Errorf("%q, not %q", runs, want)
+	}
+}

@@ -87,9 +87,32 @@ func TestYAML(t *testing.T) {
 	small.Root.add("name", textTree("c1"))
 	small.Root.add("hosts", Tree{Kind: Array, Items: []Tree{{Members: []Member{{"address", textTree("127.0.0.1")}, {"port", numberTree("80")}}}, textTree("::1")}})
 	small.Root.add("key", textTree("a\nb\n"))
-	want := "name: c1\nhosts:\n- address: \"127.0.0.1\"\n  port: 80\n- \"::1\"\nkey: |\n  a\n  b\n"
+	small.Root.add("nothing", Tree{Kind: Array})
+	small.Root.add("none", Tree{Kind: Object})
+	want := "name: c1\nhosts:\n- address: \"127.0.0.1\"\n  port: 80\n- \"::1\"\nkey: |\n  a\n  b\nnothing: []\nnone: {}\n"
 	if got := string(small.YAML()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Which texts stand in YAML as they are, and which as a block of lines.
+func TestFormsOfTexts(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "a": true, "z": true, "A": true, "Z": true, "_a": true, "/a": true, "@a": false, "[a": false, "`a": false, "{a": false, "-a": false,
+		"a0": true, "a9": true, "a/9": true, "a:b": true, "a:": false, "a: b": false, "a b": true, "a ": false, "a  b": false, "a #b": false, "a#b": false,
+		"0s": true, "9s": true, "0.250s": true, "10.9s": true, "s": true, ".5s": false, "5": false, "5sec": false, "5m": false,
+		strings.Repeat("a", 512): true, strings.Repeat("a", 513): false, "a;b": false, "é": false,
+	} {
+		if isPlainScalar(text) != want {
+			t.Errorf("%.20q is plain: %v", text, !want)
+		}
+	}
+	for text, want := range map[string]bool{
+		"a\nb": true, "a\nb\n": true, "a\n": false, "a": false, "a\n\nb": true, "a\nb\n\n": false, "a\n\n": false, " a\nb": false, "\na\nb": false, "a \nb": false, "a\n\ufeffb": false, "a\x00\nb": false,
+	} {
+		if isBlock(text) != want {
+			t.Errorf("%q is a block: %v", text, !want)
+		}
 	}
 }
 

@@ -57,6 +57,29 @@ func TestWire(t *testing.T) {
 	}
 }
 
+// A field of each wire type: where its value begins, how long it is, and what it shows.
+func TestWireTypes(t *testing.T) {
+	data := []byte("\x08\x07" + "\x15\x01\x02\x03\x04" + "\x19\x01\x02\x03\x04\x05\x06\x07\x08" + "\x22\x00" + "\x2a\x02\xff\x00" + "\x33\x08\x01\x34" + "\xf8\x07\x01")
+	fields, problem := document.Decoder{}.Wire("", data, 1000)
+	want := `0+1/2 1  varint  7
+2+1/5 2  i32  0x04030201
+7+1/9 3  i64  0x0807060504030201
+16+2/2 4  len  ""
+18+2/4 5  len  2 bytes
+22+1/4 6  group  
+23+1/2  1  varint  1
+26+2/3 127  varint  1
+`
+	if got := wireText(fields); problem != "" || got != want {
+		t.Errorf("%q\n%s", problem, got)
+	}
+	// A message in which there is nothing has no fields of its own.
+	fields, problem = document.Decoder{}.Wire(response, []byte("\x12\x00"), 1000)
+	if want := "0+2/2 2 resources len google.protobuf.Any empty\n"; problem != "" || wireText(fields) != want || fields[0].Inner {
+		t.Errorf("%q\n%s", problem, wireText(fields))
+	}
+}
+
 // FuzzWire: the fields of a message cover it without a hole, as far as it can be
 // read, and those within lie within.
 func FuzzWire(f *testing.F) {

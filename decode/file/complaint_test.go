@@ -99,8 +99,10 @@ func TestReadAtTheBounds(t *testing.T) {
 	if got := KindOf("a.json", large); got != Response {
 		t.Errorf("%d", got)
 	}
-	if got := KindOf("a.json", large[:1000]); got != Bootstrap {
-		t.Errorf("%d", got)
+	for _, size := range []int{1000, MaxSize} {
+		if got := KindOf("a.json", large[:size]); got != Bootstrap {
+			t.Errorf("%d bytes: %d", size, got)
+		}
 	}
 	for name, warned := range map[string]bool{"a.pb_text": false, "A.PB_TEXT": false, "a.textproto": true, "a.txtpb": true} {
 		c, err := Read(name, []byte(`version_info: "7"`))

@@ -29,6 +29,22 @@ func TestDepthIsBounded(t *testing.T) {
 			t.Errorf("an Any at depth %d: %q", depth, in.facts.Undecodable)
 		}
 	}
+	for what, c := range map[string]struct {
+		typ  string
+		body []byte
+		at   string
+	}{
+		"a message":   {"envoy.config.cluster.v3.Cluster", handmade.Sub(3), "eds_cluster_config"},
+		"an Any":      {"envoy.config.core.v3.TransportSocket", handmade.Sub(3), "typed_config"},
+		"a map entry": {"envoy.config.cluster.v3.Cluster", handmade.Sub(36), `typed_extension_protocol_options[""]`},
+	} {
+		for depth, want := range map[int]string{maxDepth - 1: "", maxDepth: c.at + ": " + tooDeep} {
+			in := walking(Facts{})
+			if in.message(in.byName([]byte(c.typ)), c.body, depth); in.facts.Undecodable != want {
+				t.Errorf("%s within a message at depth %d: %q", what, depth, in.facts.Undecodable)
+			}
+		}
+	}
 	inner := handmade.Str(2, string(handmade.Num(1000, 1))) // a field that is not known
 	for anys, want := range map[int]string{maxAnys - 1: "unknown field 1000", maxAnys: ""} {
 		in := walking(Facts{})

@@ -3,8 +3,14 @@ package inspect_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/xdsproxy/xdsproxy/decode/descriptors"
 	"github.com/xdsproxy/xdsproxy/decode/handmade"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 )
@@ -29,6 +35,8 @@ func TestWhatCounts(t *testing.T) {
 		"an unknown Any, an empty one":  {append(entry("k", "t/u", ""), name...), append(sub(typed, str(1, "k"), sub(2, str(1, "t/u"))), name...), true},
 		"entries in another order":      {append(entry("k", "t/u", "x"), entry("l", "t/u", "y")...), append(entry("l", "t/u", "y"), entry("k", "t/u", "x")...), true},
 		"an entry twice":                {append(entry("k", "t/u", "x"), entry("k", "t/u", "y")...), entry("k", "t/u", "y"), true},
+		"an entry without a value":      {append(sub(typed, str(1, "k")), name...), append(sub(typed, str(1, "k"), sub(2)), name...), true},
+		"an entry without its value":    {append(sub(typed, str(1, "k")), name...), append(entry("k", "t/u", "x"), name...), false},
 		"three entries":                 {slices.Concat(entry("m", "", ""), entry("k", "t/u", "x"), entry("l", "", ""), entry("k", "t/u", "y")), slices.Concat(entry("k", "t/u", "y"), entry("l", "", ""), entry("m", "", "")), true},
 		"the first of them":             {append(entry("k", "t/u", "x"), entry("k", "t/u", "y")...), entry("k", "t/u", "x"), false},
 		"an unknown field":              {append(num(1000, 1), name...), append(num(1000, 2), name...), false},
@@ -89,6 +97,66 @@ func TestWhoseEndpoints(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) || f.EDS != (len(c.want) > 0) {
 			t.Errorf("%s: %q, %v", what, got, f.EDS)
+		}
+	}
+}
+
+// The greatest number that a field can have is that of a field. One more is no field, in a message and in an Any.
+func TestGreatestFieldNumber(t *testing.T) {
+	for more, want := range []string{"unknown field 536870911", ""} {
+		odd := handmade.Num(protowire.MaxValidNumber+protowire.Number(more), 1)
+		for _, b := range [][]byte{odd, handmade.Sub(24, handmade.Sub(3, handmade.Str(1, handmade.ClusterURL), odd))} {
+			f := inspect.New(nil).Inspect(handmade.ClusterURL, b, false)
+			if got := strings.Join(f.Unknown, "; "); !strings.HasSuffix(got, want) || (got == "") != (want == "") || (f.Undecodable == "") != (want != "") {
+				t.Errorf("%d more, in %q: %q, %q", more, b, got, f.Undecodable)
+			}
+		}
+	}
+}
+
+// However many an Any has beside it, it is looked into.
+func TestManyAnys(t *testing.T) {
+	var b []byte
+	for range 40 {
+		b = append(b, handmade.Sub(36, handmade.Str(1, "k"), handmade.AnyOf(2, handmade.ClusterURL))...)
+	}
+	last := handmade.Sub(36, handmade.Str(1, "z"), handmade.AnyOf(2, handmade.ClusterURL, handmade.Num(1000, 1)))
+	f := inspect.New(nil).Inspect(handmade.ClusterURL, append(b, last...), false)
+	if want := []string{`typed_extension_protocol_options["z"].value: unknown field 1000`}; !slices.Equal(f.Unknown, want) {
+		t.Errorf("after 40 others: %q, %s", f.Unknown, f.Undecodable)
+	}
+}
+
+// Of each oneof the last member counts, however many oneofs a type has.
+func TestManyOneofs(t *testing.T) {
+	const some = 12
+	for n := 1; n <= some; n++ {
+		types := descriptors.New()
+		m := &descriptorpb.DescriptorProto{Name: proto.String("M")}
+		for i := range 2 * n {
+			m.Field = append(m.Field, &descriptorpb.FieldDescriptorProto{
+				Name: proto.String(fmt.Sprint("f", i+1)), Number: proto.Int32(int32(i + 1)), OneofIndex: proto.Int32(int32(i / 2)),
+				Type: descriptorpb.FieldDescriptorProto_TYPE_UINT32.Enum(), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+			})
+		}
+		for i := range n {
+			m.OneofDecl = append(m.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String(fmt.Sprint("o", i))})
+		}
+		set := handmade.Marshal(t, &descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
+			Name: proto.String("o.proto"), Package: proto.String("o"), Syntax: proto.String("proto3"), MessageType: []*descriptorpb.DescriptorProto{m},
+		}}})
+		if told, err := types.Add("x", set); err != nil || len(told) > 0 {
+			t.Fatal(told, err)
+		}
+		var all, last []byte // of each oneof both members, and the second alone
+		for i := range protowire.Number(n) {
+			all = slices.Concat(all, handmade.Num(2*i+1, 5), handmade.Num(2*i+2, 7))
+			last = append(last, handmade.Num(2*i+2, 7)...)
+		}
+		in := inspect.New(types)
+		a, b := *in.Inspect("a/o.M", all, false), *in.Inspect("a/o.M", last, false)
+		if !a.Known || a.Undecodable != "" || a.Hash != b.Hash {
+			t.Errorf("%d oneofs: the members that others replace count: %+v", n, a)
 		}
 	}
 }

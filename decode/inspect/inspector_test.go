@@ -97,6 +97,10 @@ func TestInspectRefs(t *testing.T) {
 			listener2 + hcmV2 + `"scoped_routes":{"name":"s","rds_config_source":ads,"scoped_route_configurations_list":{"scoped_route_configurations":[{"name":"a","route_configuration_name":"r1"},{"name":"b","route_configuration_name":"r1"}]}}}` + end,
 			[]string{"RDS r1 ads"},
 		},
+		"scoped routes, one of which names none": {
+			listener3 + hcmV3 + `"scoped_routes":{"name":"s","rds_config_source":ads,"scoped_route_configurations_list":{"scoped_route_configurations":[{"name":"a"},{"name":"b","route_configuration_name":"r1"}]}}}` + end,
+			[]string{"RDS r1 ads"},
+		},
 		"scoped routes by a collection": {
 			listener3 + hcmV3 + `"scoped_routes":{"name":"s","scoped_rds":{"scoped_rds_config_source":ads,"srds_resources_locator":"xdstp://a/envoy.config.route.v3.ScopedRouteConfiguration/x/*"}}}` + end,
 			[]string{"SRDS xdstp://a/envoy.config.route.v3.ScopedRouteConfiguration/x/* ads"},

@@ -88,6 +88,13 @@ func TestRulesOfTexts(t *testing.T) {
 				t.Errorf("%s: all is well with %q", what, text)
 			}
 		}
+		// The same of what stands in a wrapper, which a duration does not.
+		in := compileRule(clusterField(t, "per_connection_buffer_limit_bytes"), c.rules.ProtoReflect())
+		for _, text := range append(c.well, c.bad...) {
+			if body := handmade.Msg(handmade.Str(2, "x"), handmade.Str(1, text)); c.rules.GetDuration() == nil && in.body(body) != r.body([]byte(text)) {
+				t.Errorf("%s: %q within a wrapper", what, text)
+			}
+		}
 		if r.unsure != (c.well == nil) || r.required != strings.HasPrefix(what, "a duration at all") {
 			t.Errorf("%s: unsure %v, required %v", what, r.unsure, r.required)
 		}

@@ -14,6 +14,7 @@ import (
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -113,6 +114,38 @@ func TestSizes(t *testing.T) {
 			if got > size && size > least+60 || size > least+60 && got < size-20 || got < least {
 				t.Errorf("asked for %d bytes (%d are the least): %d", size, least, got)
 			}
+		}
+	}
+}
+
+// The padding is in the first resource that has room, and stands beside them only
+// where none has.
+func TestWhereThePaddingIs(t *testing.T) {
+	room, none := Resource{TypeURL: xds.TypeURL("CDS"), Name: "c"}, Resource{TypeURL: xds.TypeURL("CDS"), Empty: true}
+	for want, list := range map[int][]Resource{-1: {none}, 0: {room, room}, 1: {none, room, room}} {
+		b := (&Response{Resources: list, Size: 1000}).Marshal()
+		if beside := protoscan.Last(b, unknownField) != nil; beside != (want < 0) || len(b) != 1000 {
+			t.Errorf("of %d bytes the padding is beside the resources: %v", len(b), beside)
+		}
+		for i, r := range peekOf(xds.VariantSotw, session.Server, b).Resources {
+			if (len(r.Body) > 500) != (i == want) {
+				t.Errorf("it should be in resource %d, and %d has %d bytes", want, i, len(r.Body))
+			}
+		}
+	}
+}
+
+// What cannot have the size that is asked for has a little less, and never more.
+func TestFill(t *testing.T) {
+	build := func(pad int) []byte { // of 5 bytes without padding; from 100 bytes of it on 5 more
+		if n := pad; n >= 100 {
+			return make([]byte, n+5)
+		}
+		return make([]byte, max(5, pad))
+	}
+	for _, size := range []int{0, 5, 6, 99, 100, 101, 102, 103, 104, 105, 200} {
+		if got := len(fill(size, build)); got > max(size, 5) || got < size-6 || (size < 100 || size >= 105) && got != max(size, 5) {
+			t.Errorf("asked for %d bytes: %d", size, got)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -253,6 +254,7 @@ func TestCheckRefuses(t *testing.T) {
 		{TypeURL: "CDS", Empty: true, Corrupt: true},
 		{TypeURL: "CDS", Empty: true, Refs: Refs{EDS: true}},
 		{TypeURL: "CDS", Empty: true, Content: "1"},
+		{TypeURL: "CDS", Empty: true, Refs: Refs{Clusters: []string{"c"}}},
 		{TypeURL: "LDS", Refs: Refs{Routes: []string{""}}},
 		{TypeURL: "RDS", Refs: Refs{Clusters: []string{"c", ""}}},
 		{TypeURL: "RDS", NotGRPC: true},
@@ -267,10 +269,54 @@ func TestCheckRefuses(t *testing.T) {
 	for _, r := range []Resource{
 		{TypeURL: "CDS", NotGRPC: true},
 		{TypeURL: "LDS", NotGRPC: true, Refs: Refs{Routes: []string{"r"}, Clusters: []string{"c"}}},
+		{TypeURL: "CDS", Empty: true},
+		{TypeURL: "v2.CDS"},
+		{TypeURL: "v2.LDS", Refs: Refs{Routes: []string{"r"}}},
+		{TypeURL: "v2.CDS", Refs: Refs{Secrets: []string{"s"}}},
+		{TypeURL: "LDS", Refs: Refs{Filters: []string{"f"}, Source: "self"}},
+		{TypeURL: "LDS", Refs: Refs{Secrets: []string{"s"}, Source: "self"}},
+		{TypeURL: "LDS", Refs: Refs{Routes: []string{"r"}, Source: "self"}},
+		{TypeURL: "LDS", Refs: Refs{Routes: []string{"r"}, Secrets: []string{"s"}, Filters: []string{"f"}, Source: "self"}},
+		{TypeURL: "LDS", Refs: Refs{Routes: []string{"r"}, Secrets: []string{"s"}, Source: "self"}},
+		{TypeURL: "LDS", Refs: Refs{Secrets: []string{"s"}, Filters: []string{"f"}, Source: "self"}},
+		{TypeURL: "EDS", Refs: Refs{Groups: []string{"g"}, Source: "self"}},
 	} {
 		r.TypeURL = xds.TypeURL(r.TypeURL)
 		if err := r.Check(); err != nil {
 			t.Errorf("%s %+v: %v", r.TypeURL, r, err)
+		}
+	}
+}
+
+// A type that is not known here has its name in field 1, its content in field 2 and
+// the padding in field 3, each where there is one.
+func TestGenericPayloads(t *testing.T) {
+	const url = "a.b/x.Y"
+	for want, r := range map[string]Resource{
+		"":                                 {},
+		"\x0a\x01n":                        {Name: "n"},
+		"\x12\x01c":                        {Content: "c"},
+		"\x1a\x02xx":                       {Pad: 2},
+		"\x0a\x01n\x12\x01c\x1a\x01x":      {Name: "n", Content: "c", Pad: 1},
+		"\x0a\x01p\x82\xb5\x18\x07unknown": {Name: "n", Payload: "p", OwnName: true, Unknown: true},
+	} {
+		r.TypeURL = url
+		if got := string(r.Body()); got != want {
+			t.Errorf("%+v is %q, not %q", r, got, want)
+		}
+	}
+}
+
+// A payload that does not parse lacks the last byte of its last field, and no more.
+func TestCorruptPayloads(t *testing.T) {
+	for _, r := range []Resource{{TypeURL: "CDS"}, {TypeURL: "CDS", Name: "n"}, {TypeURL: "EDS", Name: "n", Content: "abc"}, {TypeURL: "LEDS", Content: "abc", Pad: 200}} {
+		r.TypeURL, r.Corrupt = xds.TypeURL(r.TypeURL), true
+		body := r.Body()
+		if protoscan.Whole(body) || !protoscan.Whole(append(body, 'x')) {
+			t.Errorf("%+v: %q", r, body)
+		}
+		if name := protoscan.Last(append(body, 'x'), 1); string(name) != r.Name {
+			t.Errorf("%+v is called %q", r, name)
 		}
 	}
 }

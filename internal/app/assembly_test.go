@@ -303,3 +303,24 @@ func TestAccount(t *testing.T) {
 	}
 	golden.Is(t, "testdata/account.txt", got.String())
 }
+
+// Of a recording that is gone it is said that nothing is left of it, and no command reads it.
+func TestAccountOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", dir)
+	h, out := told(t, nil)
+	rec, err := h.Record("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(rec.Path()); err != nil {
+		t.Fatal(err)
+	}
+	rec.Account(h.Console)
+	if got := words(dir, out, nil); !strings.Contains(got, "nothing is left of what was recorded since: ") || strings.Contains(got, "read it with") {
+		t.Errorf("it says %s", got)
+	}
+}

@@ -303,6 +303,7 @@ func TestAwaitDumps(t *testing.T) {
 		{"one", rejected, false, 0, []string{"wrote 1 dump to DIR"}},
 		{"one, others were skipped", rejected, false, 3, []string{"wrote 1 dump to DIR", "xdsproxy: warning: 3 dumps could not be written"}},
 		{"one that cannot be written", rejected, true, 0, []string{"xdsproxy: warning: 1 dump could not be written"}},
+		{"one that cannot be written, another was skipped", rejected, true, 1, []string{"xdsproxy: warning: 2 dumps could not be written"}},
 		{"several that cannot be written", rejected, true, 2, []string{"xdsproxy: warning: 3 dumps could not be written"}},
 	} {
 		dir := filepath.Join(t.TempDir(), "dumps")

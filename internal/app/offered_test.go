@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/held"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -149,28 +151,43 @@ func TestFilesOfABootstrap(t *testing.T) {
 	}
 }
 
-// That files have changed is a reason to ask clients what they hold, if any is asked.
-func TestFilesWakeWhoAsks(t *testing.T) {
-	(*asking)(nil).wake()
-	asked := make(chan struct{}, 10)
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
-	defer s.Close()
+// whoAsks asks one client what it holds, each time by which asked has another one.
+func whoAsks(t *testing.T) (k *asking, asked <-chan struct{}) {
+	t.Helper()
+	heard := make(chan struct{}, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { heard <- struct{}{} }))
+	t.Cleanup(s.Close)
 	place, err := held.Parse(held.EnvoyAdmin, s.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &asking{held.Start(held.Options{
+	k = &asking{held.Start(held.Options{
 		Places: []held.Place{place}, Interval: time.Hour, Append: func(session.Entry) session.Seq { return 0 }, Said: func(*held.News) {},
 	})}
-	defer k.close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for range 2 { // the first time it asks by itself, and long after that nothing else would wake it
-		select {
-		case <-asked:
-		case <-ctx.Done():
-			t.Fatal("it does not ask")
+	t.Cleanup(k.close)
+	return k, heard
+}
+
+// That files have changed is a reason to ask clients what they hold, if any is asked, and
+// so is an answer of theirs.
+func TestWhatWakesWhoAsks(t *testing.T) {
+	(*asking)(nil).wake()
+	(*asking)(nil).step(&check.Change{Change: engine.Change{What: engine.ACK}})
+	for name, wake := range map[string]func(k *asking){
+		"files":  (*asking).wake,
+		"an ACK": func(k *asking) { k.step(&check.Change{Change: engine.Change{What: engine.ACK}}) },
+		"a NACK": func(k *asking) { k.step(&check.Change{Change: engine.Change{What: engine.NACK}}) },
+	} {
+		k, asked := whoAsks(t)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		for range 2 { // the first time it asks by itself, and long after that nothing else would wake it
+			select {
+			case <-asked:
+			case <-ctx.Done():
+				t.Fatalf("it does not ask after %s", name)
+			}
+			wake(k)
 		}
-		k.wake()
+		cancel()
 	}
 }

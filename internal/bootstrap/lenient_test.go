@@ -96,3 +96,17 @@ static_resources:
 		t.Errorf("%v: %+v", err, d)
 	}
 }
+
+// A field has two names, and one is made of the other.
+func TestNamesOfFields(t *testing.T) {
+	for name, want := range map[string]string{"eds_config": "edsConfig", "a_zone_a": "aZoneA", "x_1": "x1", "x_{": "x{", "x_`": "x`", "plain": "plain", "x_za": "xZa"} {
+		if got := camel(name); got != want {
+			t.Errorf("%s in camel case is %s, not %s", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{"edsConfig": "eds_config", "aZoneA": "a_zone_a", "x@[": "x@[", "plain": "plain", "x1": "x1"} {
+		if got := snake(name); got != want {
+			t.Errorf("%s in snake case is %s, not %s", name, got, want)
+		}
+	}
+}

@@ -162,6 +162,50 @@ func TestContextsThatAreNotTakenOver(t *testing.T) {
 	}
 }
 
+// A client of Google's gRPC shows a certificate with its key, or none.
+func TestGoogleCertificates(t *testing.T) {
+	for credentials, want := range map[string]string{
+		"": "", "root_certs: {filename: ca.pem}": "", "cert_chain: {filename: a}, private_key: {filename: b}": "",
+		"cert_chain: {filename: a}": "there is only one", "private_key: {filename: b}": "there is only one",
+	} {
+		text := "dynamic_resources: {ads_config: {grpc_services: [{google_grpc: {target_uri: 'h:1', channel_credentials: {ssl_credentials: {" + credentials + "}}}}]}}"
+		d, err := Parse("x.yaml", []byte(text), readFile)
+		if err != nil || len(d.Servers) != 1 {
+			t.Fatalf("%s: %v", credentials, err)
+		}
+		s := d.Servers[0]
+		if (s.Obstacle == nil) != (want == "") || s.Obstacle != nil && !strings.Contains(s.Obstacle.Why, want) || (s.TLS != nil) != (want == "") {
+			t.Errorf("%s: %+v, %+v", credentials, s.TLS, s.Obstacle)
+		}
+	}
+}
+
+// The name that SNI asks for is that of the endpoint, else the one that is
+// resolved.
+func TestHostsOfEndpoints(t *testing.T) {
+	for _, c := range []struct{ kind, endpoint, want string }{
+		{"STATIC", "", ""}, {"STRICT_DNS", "", "a.example"}, {"STATIC", ", hostname: own.example", "own.example"}, {"STRICT_DNS", ", hostname: own.example", "own.example"},
+	} {
+		text := `
+dynamic_resources: {ads_config: {grpc_services: [{envoy_grpc: {cluster_name: x}}]}}
+static_resources:
+  clusters:
+  - name: x
+    type: ` + c.kind + `
+    transport_socket: {name: tls, typed_config: {"@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext, auto_host_sni: true}}
+    load_assignment: {endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: a.example, port_value: 1}}` + c.endpoint + `}}]}]}
+`
+		d, err := Parse("x.yaml", []byte(text), readFile)
+		if err != nil || len(d.Servers) != 1 {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		s := d.Servers[0]
+		if s.TLS == nil || s.TLS.ServerName != c.want {
+			t.Errorf("%+v: %+v, %+v", c, s.TLS, s.Obstacle)
+		}
+	}
+}
+
 // The context is the cluster's: all of its endpoints are wrapped, or none, lest
 // one be spoken to in plaintext.
 func TestAllEndpointsOrNone(t *testing.T) {

@@ -3,16 +3,23 @@ package compare
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
+	"github.com/xdsproxy/xdsproxy/decode/origin"
+	"github.com/xdsproxy/xdsproxy/internal/configdump"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -174,5 +181,86 @@ func TestContentThatIsGone(t *testing.T) {
 	k := contents{met: full, limit: 1}
 	if k.keep([16]byte{9}, &decode.Resource{}); len(k.met) != maxMet {
 		t.Errorf("%d are remembered", len(k.met))
+	}
+}
+
+// Contents that differ only in the order in which they were written are the same.
+func TestContentsThatAreTheSameForPeople(t *testing.T) {
+	const name = "\x0a\x01x" // field 1 of a cluster; 28 is its name in statistics
+	url := xds.TypeURL("CDS")
+	one, other, differs := name+"\xe2\x01\x01s", "\xe2\x01\x01s"+name, name+"\xe2\x01\x01t"
+	for _, v := range []struct {
+		a, b   string
+		differ int
+	}{{one, other, 0}, {one, differs, 1}} {
+		a, b := &engine.Held{Name: "x", Hash: [16]byte{1}}, &engine.Held{Name: "x", Hash: [16]byte{2}}
+		s := sessions{f: &Comparison{Opener: &input.Opener{}}, a: &holder{contents: contents{limit: 1000}}, b: &holder{contents: contents{limit: 1000}}}
+		s.a.contents.keep(a.Hash, &decode.Resource{Name: "x", TypeURL: url, Body: []byte(v.a)})
+		s.b.contents.keep(b.Hash, &decode.Resource{Name: "x", TypeURL: url, Body: []byte(v.b)})
+		var d render.TypeDiff
+		if !s.resource(&d, clientPair{}, a, b) || d.Differ != v.differ || d.Same != 1-v.differ || s.differs != (v.differ > 0) || s.masked+s.veiled != 0 {
+			t.Errorf("%q and %q: %+v, and they differ: %v", v.a, v.b, d, s.differs)
+		}
+	}
+}
+
+func TestClientsThatWereSentTheSame(t *testing.T) {
+	for want, clients := range map[string][]string{
+		"a": {"a"}, "a client without a node id": {""},
+		"2 clients, the same for all (a, a client without a node id)": {"a", ""},
+		"4 clients, the same for all (a, b, c, d)":                    {"a", "b", "c", "d"},
+		"5 clients, the same for all (a, b, c, d and 1 more)":         {"a", "b", "c", "d", "e"},
+	} {
+		if got := clientText(clients); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Of what was accepted it is known what it was made of, whatever is held.
+func TestMadeOfWhatWasAccepted(t *testing.T) {
+	var m made
+	a := &engine.Held{Hash: [16]byte{1}}
+	m.byHash.Put(a.Hash, sources{list: make([]origin.Source, 2), more: true}, 1, maxMade)
+	for i, held := range []*configdump.Resource{nil, {TypeURL: xds.TypeURL("CDS")}} {
+		if got := m.of(a, held); len(got.list) != 2 || !got.more {
+			t.Errorf("%d: %+v", i, got)
+		}
+		if got := m.of(&engine.Held{}, held); len(got.list) != 0 || got.more {
+			t.Errorf("%d: of another one %+v", i, got)
+		}
+	}
+}
+
+// Clients are matched by their node ids, and where each recording has one whatever they are
+// called.
+func TestPairsOfClients(t *testing.T) {
+	of := func(clients string) *holder {
+		var text strings.Builder
+		for i, c := range strings.Fields(clients) {
+			fmt.Fprintf(&text, "-- stream %d\nC> type=CDS V= N= R=[] node=%s\nS< type=CDS V=1 N=a res=[web]\nC> type=CDS V=1 N=a R=[]\n", i+1, c)
+		}
+		path := filepath.Join(t.TempDir(), "clients.xds")
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := &Comparison{Opener: &input.Opener{Console: &console.Console{Ctx: t.Context(), Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)}}}
+		h, err := c.readHoldings(t.Context(), path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	for _, v := range []struct{ a, b, want string }{
+		{"a", "a", "[{a a true true}]"},
+		{"a", "b", "[{a b true true}]"},
+		{"a b", "b", "[{a a true false} {b b true true}]"},
+		{"a", "b c", "[{a a true false} {b b false true} {c c false true}]"},
+		{"b d", "a d", "[{a a false true} {b b true false} {d d true true}]"},
+	} {
+		s := sessions{f: &Comparison{Opener: &input.Opener{}}, a: of(v.a), b: of(v.b)}
+		if got, err := s.pairs(); fmt.Sprint(got) != v.want || err != nil {
+			t.Errorf("%s and %s: %v, %v; want %s", v.a, v.b, got, err, v.want)
+		}
 	}
 }

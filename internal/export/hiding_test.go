@@ -71,6 +71,25 @@ func TestHidingOfALongLine(t *testing.T) {
 	}
 }
 
+// A line is kept back until it is longer than it may be, and is cut beside a name then.
+func TestHowMuchIsKeptBack(t *testing.T) {
+	var out strings.Builder
+	h := &hiding{to: &out, private: alias{strings.NewReplacer("gw-prod", "n1")}}
+	if _, err := h.Write([]byte(strings.Repeat("x", maxHidden-1) + " ")); err != nil || out.Len() != 0 {
+		t.Errorf("of a line that is as long as it may be, %d bytes are passed on, %v", out.Len(), err)
+	}
+	if _, err := h.Write([]byte("y")); err != nil || out.Len() != maxHidden || string(h.rest) != "y" {
+		t.Errorf("of one more, %d bytes are passed on, and %q is kept back, %v", out.Len(), h.rest, err)
+	}
+	for line, want := range map[string]int{
+		`a"b`: 2, `a"`: 2, `"`: 1, `"ab`: 1, `a\"b`: 4, `a \"b`: 2, `a"b\"c`: 2, `\"`: 2, "abc": 3, "a b c": 4, "a ": 2, " ": 1, `"a b`: 1,
+	} {
+		if got := cut([]byte(line)); got != want {
+			t.Errorf("%s is cut at %d, not %d", line, got, want)
+		}
+	}
+}
+
 // hider is a Private of which the test says what it does.
 type hider struct {
 	alias

@@ -78,6 +78,29 @@ func TestWhatARepeatIs(t *testing.T) {
 	}
 }
 
+// An answer is a repeat where its response came again since, or where no response came ever.
+func TestAnswersThatComeAgain(t *testing.T) {
+	var l line
+	step := func(what string, p Place, head session.Seq, round bool) {
+		t.Helper()
+		got := session.Seq(0)
+		if p.Under != nil {
+			got = p.Under.Head()
+		}
+		if got != head || p.Round != round {
+			t.Errorf("%s is folded under %d, a round: %v", what, got, p.Round)
+		}
+	}
+	step("the first answer", l.answered(1, 9), 0, false)
+	step("its repeat", l.answered(2, 9), 1, true)
+	step("a response", l.said(3, 5), 0, false)
+	step("the answer to it", l.answered(4, 9), 0, false)
+	step("one that nothing came before", l.answered(5, 9), 0, false)
+	step("the response again", l.said(6, 5), 5, false)
+	step("and its answer", l.answered(7, 9), 5, true)
+	step("another answer", l.answered(8, 7), 0, false)
+}
+
 // A loop of 10,000 rounds is one line that counts, however its nonces look.
 func TestLoop(t *testing.T) {
 	var b strings.Builder

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"testing"
 )
@@ -24,13 +26,41 @@ func TestCursor(t *testing.T) {
 			t.Errorf("%s is taken", text[:i])
 		}
 	}
-	for _, far := range []cursor{{line: maxAt + 1}, {position: position{at: maxAt + 1}}} {
+	for _, far := range []cursor{{line: maxAt + 1}, {position: position{at: maxAt + 1}}, {position: position{at: 1, in: maxAt + 1}}} {
 		if _, err := parseCursor(far.String()); err == nil {
 			t.Errorf("%+v is taken", far)
 		}
 	}
+	for _, near := range []cursor{{line: maxAt}, {position: position{at: maxAt}}, {position: position{at: 1, in: maxAt}}} {
+		if got, err := parseCursor(near.String()); err != nil || got != near {
+			t.Errorf("%+v is read as %+v, %v", near, got, err)
+		}
+	}
 	if markOf([]byte("a"), []byte("bc")) == markOf([]byte("ab"), []byte("c")) {
 		t.Error("where a part ends does not count")
+	}
+}
+
+// A cursor has three numbers, and nothing behind them, whoever has made its sum.
+func TestCursorHasThreeNumbers(t *testing.T) {
+	for _, c := range []struct {
+		numbers []byte
+		taken   bool
+	}{
+		{[]byte{1, 2, 3}, true},
+		{[]byte{0xac, 2, 2, 3}, true},
+		{[]byte{0xac, 2, 2}, false},                     // one is missing
+		{[]byte{1, 2, 0x80}, false},                     // one has no end
+		{[]byte{1, 2, 3, 0}, false},                     // one more
+		{bytes.Repeat([]byte{0xff}, 11), false},         // one that is too long
+		{append([]byte{1, 2}, 0xff, 0xff, 0xff), false}, // the same, without an end
+	} {
+		b := append(make([]byte, marks), c.numbers...)
+		sum := markOf(cursorDomain, b)
+		text := base64.RawURLEncoding.EncodeToString(append(b, sum[:cursorSum]...))
+		if got, err := parseCursor(text); (err == nil) != c.taken {
+			t.Errorf("% x is read as %+v, %v", c.numbers, got, err)
+		}
 	}
 }
 

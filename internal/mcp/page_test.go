@@ -69,6 +69,7 @@ func TestPages(t *testing.T) {
 	for name, v := range map[string]any{
 		"small":         map[string]any{"a": 1.0, "b": []any{}, "c": map[string]any{}},
 		"alone":         "x",
+		"alone, long":   strings.Repeat("x€", 9999),
 		"long text":     map[string]any{"a": "b", "text": strings.Repeat("€\n\"\\😀<", 9000), "z": true},
 		"many":          map[string]any{"schema": "x", "list": list(5000, map[string]any{"name": "cluster", "n": 1.0})},
 		"nested":        map[string]any{"a": list(30, map[string]any{"b": list(200, "text"), "c": nil})},
@@ -105,7 +106,7 @@ func TestPagesCut(t *testing.T) {
 // A page begins only where something does.
 func TestPageBegins(t *testing.T) {
 	doc := []byte(`{"a":"x\u20acy","b":[1,true]}`)
-	for _, at := range []position{{1, 0}, {4, 0}, {6, 0}, {-1, 0}, {len(doc), 0}, {len(doc) - 1, 0}, {5, 3}, {5, 9}, {5, 99}, {20, 1}, {0, 1}} {
+	for _, at := range []position{{1, 0}, {4, 0}, {6, 0}, {-1, 0}, {len(doc), 0}, {len(doc) - 1, 0}, {5, 3}, {5, 8}, {5, 9}, {5, 99}, {20, 1}, {0, 1}} {
 		if p, err := makePage(doc, at, smallRoom); err == nil {
 			t.Errorf("%v gives %s", at, p.text)
 		}
@@ -116,6 +117,50 @@ func TestPageBegins(t *testing.T) {
 		p, err := makePage(doc, at, smallRoom)
 		if err != nil || string(p.text) != want {
 			t.Errorf("%v gives %s, %v", at, p.text, err)
+		}
+	}
+}
+
+// Behind the containers that a page begins in, it goes on.
+func TestPageGoesOn(t *testing.T) {
+	for _, c := range []struct {
+		doc, from, want string
+	}{
+		{`{"a":[1,2],"b":3}`, "2]", `{"a":[2],"b":3}`},
+		{`{"a":[[1,2],{"c":4}],"b":3}`, "2]", `{"a":[[2],{"c":4}],"b":3}`},
+		{`[[[1,2]],[],{"c":{}}]`, "2]", `[[[2]],[],{"c":{}}]`},
+		{`"xyz"`, `"`, `"xyz"`},
+	} {
+		p, err := makePage([]byte(c.doc), position{at: strings.Index(c.doc, c.from)}, smallRoom)
+		if err != nil || string(p.text) != c.want || p.more {
+			t.Errorf("%s from %s gives %s, more: %v, %v", c.doc, c.from, p.text, p.more, err)
+		}
+	}
+	if p, err := makePage([]byte(`"xyz"`), position{in: 1}, smallRoom); err != nil || string(p.text) != `"yz"` {
+		t.Errorf("a text alone goes on with %s, %v", p.text, err)
+	}
+}
+
+// The containers around what comes first take no more than a quarter of the page, with
+// brackets, a comma, a colon and the name.
+func TestContainersAround(t *testing.T) {
+	name := level{key: []byte(`"abc"`)} // of 12, and 4 and 4
+	for _, c := range []struct {
+		levels []level
+		room   int
+		under  int
+	}{
+		{[]level{name}, 80, 0},
+		{[]level{name}, 79, 1},
+		{[]level{name, name}, 160, 0},
+		{[]level{name, name}, 159, 1},
+		{[]level{name, name}, 79, 2},
+		{[]level{{array: true}}, 32, 0},
+		{[]level{{array: true}}, 31, 1},
+	} {
+		w := pageWriter{part: &part{}, room: c.room}
+		if w.enclose(c.levels); w.under != c.under {
+			t.Errorf("of %d levels %d are left out in %d, not %d", len(c.levels), w.under, c.room, c.under)
 		}
 	}
 }
@@ -190,7 +235,7 @@ func FuzzPages(f *testing.F) {
 func TestUnit(t *testing.T) {
 	for s, want := range map[string]int{
 		"ab": 1, "é": 2, "😀x": 4, "\xffx": 1, `\nx`: 2, `\`: 1, `\u00e9x`: 6, `\u00e`: 2, `\d83d\ude00`: 2,
-		`\ud83d\ude00x`: 12, `\uD83D\uDE00`: 12, `\ud83d\ude0`: 6, `\ud83dx\ude00`: 6, `\uda00\udc00`: 12, `\udb00\udc00`: 12, `\ud800\udc00`: 12, `\ud900\udc00`: 12,
+		`\ud83d\ude00x`: 12, `\uD83D\uDE00`: 12, `\u00e9`: 6, `\ud83d\ude0`: 6, `\ud83dx\ude00`: 6, `\uda00\udc00`: 12, `\udb00\udc00`: 12, `\ud800\udc00`: 12, `\ud900\udc00`: 12,
 		`\udc00\ud800`: 6, `\u083d\ude00`: 6, `\ud73d\ude00`: 6, `\uDB3D\uDE00`: 12, `\uDA3D\uDE00`: 12,
 	} {
 		if got := unit([]byte(s)); got != want {

@@ -3,13 +3,17 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	adminv3 "github.com/envoyproxy/go-control-plane/envoy/admin/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -151,5 +155,77 @@ func TestHeldObject(t *testing.T) {
 	if got.Kind != "held" || h.Node != "gw-0" || h.Source != "envoy-admin" || !h.Whole || h.InUse["CDS"] != 1 ||
 		len(h.Resources) != 1 || h.Resources[0] != (HeldItem{Type: "CDS", Name: "b", State: "warming"}) {
 		t.Errorf("%s", line)
+	}
+}
+
+// Each resource that one refers to stands below it once, whether it is there or not.
+func TestHeldTreeOfReferences(t *testing.T) {
+	route := func(cluster string) *routev3.Route {
+		return &routev3.Route{Action: &routev3.Route_Route{Route: &routev3.RouteAction{ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: cluster}}}}
+	}
+	routes := &routev3.RouteConfiguration{Name: "main", VirtualHosts: []*routev3.VirtualHost{{Name: "all", Routes: []*routev3.Route{route("a"), route("b"), route("a"), route("gone")}}}}
+	var h Holders
+	h.See(heldEntry(t, true, said(t, "RDS", "main", active, routes), said(t, "CDS", "a", active, &clusterv3.Cluster{Name: "a"}), said(t, "CDS", "b", active, &clusterv3.Cluster{Name: "b"})), &check.Change{})
+	tree := h.Tree("gw-0", 7)
+	names := func(list []*Node) (out []string) {
+		for _, n := range list {
+			out = append(out, n.Type+" "+n.Name)
+		}
+		return out
+	}
+	if got := fmt.Sprint(names(tree.Roots), names(tree.Dangling), names(tree.Missing)); got != "[] [RDS main] [CDS gone]" {
+		t.Fatal(got)
+	}
+	if got := strings.Join(names(tree.Dangling[0].Children), ", "); got != "CDS a, CDS b, CDS gone" {
+		t.Errorf("below the routes stand %s", got)
+	}
+	// Two of one name are of two types.
+	ads := &corev3.ConfigSource{ConfigSourceSpecifier: &corev3.ConfigSource_Ads{Ads: &corev3.AggregatedConfigSource{}}}
+	tls, err := anypb.New(&tlsv3.UpstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{TlsCertificateSdsSecretConfigs: []*tlsv3.SdsSecretConfig{{Name: "x", SdsConfig: ads}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := &clusterv3.Cluster{
+		Name: "x", ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}, EdsClusterConfig: &clusterv3.Cluster_EdsClusterConfig{EdsConfig: ads},
+		TransportSocket: &corev3.TransportSocket{Name: "tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: tls}},
+	}
+	h = Holders{}
+	h.See(heldEntry(t, true, said(t, "CDS", "x", active, cluster)), &check.Change{})
+	below := names(h.Tree("gw-0", 7).Dangling[0].Children)
+	slices.Sort(below)
+	if got := strings.Join(below, ", "); got != "EDS x, SDS x" {
+		t.Errorf("below the cluster stand %s", got)
+	}
+}
+
+// So many resources are named on the line of what a client holds, and so many are told of
+// each by itself; of others there is the number.
+func TestHeldNamesAreBounded(t *testing.T) {
+	of := func(n int) *session.Entry {
+		all := make([]*says, n)
+		for i := range all {
+			all[i] = said(t, "EDS", fmt.Sprintf("e%04d", i), active, nil)
+		}
+		return heldEntry(t, false, all...)
+	}
+	for n, want := range map[int]string{mostHeldNames: "changed: EDS e0000, e0001, e0002", mostHeldNames + 1: "changed: EDS e0000, e0001, e0002 and 1 more"} {
+		if got := heldText(of(n)); got != want {
+			t.Errorf("%d: %q", n, got)
+		}
+	}
+	for n, more := range map[int]string{mostHeldFacts: "", mostHeldFacts + 1: "and 1 more; yaml shows all of it"} {
+		named, rest := 0, ""
+		all := Explain(of(n), &check.Change{}, Surroundings{})
+		for i := range all {
+			if strings.HasPrefix(all[i].Text, "EDS e") {
+				named++
+			}
+			if strings.Contains(all[i].Means, "yaml shows all") {
+				rest = all[i].Means
+			}
+		}
+		if named != mostHeldFacts || rest != more {
+			t.Errorf("%d: %d are told, %q", n, named, rest)
+		}
 	}
 }

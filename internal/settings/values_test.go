@@ -8,13 +8,14 @@ import (
 func TestSizes(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "512": 512, "512B": 512, "1k": 1000, "1kB": 1000, "1KiB": 1024, "64MiB": 64 << 20, "2 GiB": 2 << 30, "3G": 3e9,
+		"4611686018427387904": 1 << 62, "4294967296GiB": 1 << 62,
 	} {
 		var v Size
 		if err := v.Set(text); err != nil || int64(v) != want {
 			t.Errorf("%q: %d, %v", text, v, err)
 		}
 	}
-	for _, text := range []string{"", "x", "-1", "1.5MiB", "MiB", "1TiB", "99999999999GiB", "1 0"} {
+	for _, text := range []string{"", "x", "-1", "1.5MiB", "MiB", "1TiB", "99999999999GiB", "1 0", "4611686018427387905", "4294967297GiB"} {
 		if err := new(Size).Set(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}

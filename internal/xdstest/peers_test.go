@@ -202,7 +202,7 @@ func TestUnsubscribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []*discovery.DeltaDiscoveryRequest{
-		{ResourceNamesUnsubscribe: []string{"a"}}, {ResourceNamesSubscribe: []string{"a", "b"}}, {ResourceNamesSubscribe: []string{"c"}}, {ResourceNamesUnsubscribe: []string{"b"}},
+		{ResourceNamesUnsubscribe: []string{"a"}}, {ResourceNamesSubscribe: []string{"a", "b"}}, {ResourceNamesSubscribe: []string{"c"}}, {ResourceNamesSubscribe: []string{"d"}}, {ResourceNamesUnsubscribe: []string{"b"}},
 	} {
 		r.TypeUrl = resource.ClusterType
 		if err := stream.Send(r); err != nil {

@@ -165,12 +165,21 @@ func TestLag(t *testing.T) {
 	s.live = true
 	s.lag(&session.Entry{}, now)
 	at(0, 0)
-	at(time.Second, 3*time.Second) // just not late
-	at(time.Second, 3*time.Second+time.Millisecond)
-	at(time.Second, 5*time.Second)
-	at(7*time.Second, 8*time.Second)
-	at(7*time.Second, 8*time.Second-time.Millisecond)
-	at(8*time.Second, 8*time.Second)
+	for i, c := range []struct {
+		recorded, read time.Duration
+		told           int
+	}{
+		{time.Second, 3 * time.Second, 0}, // just not late
+		{time.Second, 3*time.Second + time.Millisecond, 1},
+		{time.Second, 5 * time.Second, 1},
+		{7 * time.Second, 8 * time.Second, 1},
+		{7 * time.Second, 8*time.Second - time.Millisecond, 2},
+		{8 * time.Second, 8 * time.Second, 2},
+	} {
+		if at(c.recorded, c.read); len(told) != c.told {
+			t.Errorf("%d: %q", i, told)
+		}
+	}
 	if d := cmp.Diff([]string{"behind: the shadow reads 2s behind the recording", "caught-up: the shadow has caught up with the recording"}, told); d != "" {
 		t.Error(d)
 	}

@@ -44,7 +44,7 @@ func TestTexts(t *testing.T) {
 		"-----BEGIN PRIVATE KEY-----": true, "-----BEGIN RSA PRIVATE KEY-----": true, "-----BEGIN CERTIFICATE-----": false,
 		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U": true,
 		"ghp_abcdefghijklmnopqrstuvwxyz0123456789":                                                     true,
-		"outbound|8080||reviews.default.svc.cluster.local":                                             false, "max_tokens=10": false, "": false, "hello": false, "token_path=/var/run/token": false,
+		"outbound|8080||reviews.default.svc.cluster.local":                                             false, "max_tokens=10": false, "x eyJhbGciO.abc.def": false, "": false, "hello": false, "token_path=/var/run/token": false,
 	} {
 		if got := In([]byte(text)); got != want {
 			t.Errorf("%q: %v", text, got)

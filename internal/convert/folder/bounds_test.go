@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,11 +104,26 @@ func TestTextsHaveABound(t *testing.T) {
 func TestMessagesOfFilesHaveABound(t *testing.T) {
 	large := fmt.Sprintf("a message of more than %d MiB, which is too much to be edited", maxMessage>>20)
 	whole := make([]byte, maxMessage+1) // of which nobody touches a byte
-	for n, want := range map[int]bool{maxMessage: false, maxMessage + 1: true} {
-		im := importer{ctx: context.Background(), faults: new(faults), contents: &contents{files: map[string]*content{"a": {raw: whole[:n]}}}}
-		_, err := im.parse(&yamlDocument{line: 1, text: []byte("kind: message\nside: server\nstream: 1\nmessage:\n  \"@file\": a\n")})
-		if err != nil || len(im.faults.list) == 0 || (im.faults.list[0].Message == large) != want {
-			t.Errorf("%d bytes: %v, %v", n, im.faults.list, err)
+	for _, c := range []struct {
+		sizes []int // of its files
+		want  bool
+	}{
+		{[]int{maxMessage}, false}, {[]int{maxMessage + 1}, true}, {[]int{maxMessage - 1, 1}, false}, {[]int{maxMessage, 1}, true}, {[]int{1, maxMessage}, true},
+	} {
+		im := importer{ctx: context.Background(), faults: new(faults), contents: &contents{files: map[string]*content{}}}
+		text := "kind: message\nside: server\nstream: 1\nmessage:\n  \"@type\": type.googleapis.com/envoy.service.discovery.v3.DiscoveryResponse\n  resources:\n"
+		for i, n := range c.sizes {
+			name := fmt.Sprint("f", i)
+			im.contents.files[name] = &content{raw: whole[:n]}
+			text += fmt.Sprintf("  - \"@file\": %s\n", name)
+		}
+		if len(c.sizes) == 1 {
+			text = "kind: message\nside: server\nstream: 1\nmessage:\n  \"@file\": f0\n"
+		}
+		_, err := im.parse(&yamlDocument{line: 1, text: []byte(text)})
+		got := slices.ContainsFunc(im.faults.list, func(f Fault) bool { return f.Message == large })
+		if err != nil || got != c.want || len(c.sizes) == 1 && len(im.faults.list) == 0 {
+			t.Errorf("%v bytes: %v, %v", c.sizes, im.faults.list, err)
 		}
 	}
 }

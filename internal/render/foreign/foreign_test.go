@@ -120,7 +120,7 @@ func TestGrpcurl(t *testing.T) {
 			t.Errorf("%s becomes %s", path, got)
 		}
 	}
-	for word, want := range map[string]string{"": "''", "a-b_c./:@%+=,Z9": "a-b_c./:@%+=,Z9", "a b": "'a b'", "z{": "'z{'", "[": "'['", "`": "'`'"} {
+	for word, want := range map[string]string{"": "''", "a-b_c./:@%+=,Z9": "a-b_c./:@%+=,Z9", "azAZ09": "azAZ09", "a b": "'a b'", "z{": "'z{'", "[": "'['", "`": "'`'"} {
 		if got := shellQuote(word); got != want {
 			t.Errorf("%q is %s, not %s", word, got, want)
 		}
@@ -146,6 +146,22 @@ func TestProxiesOfAFinding(t *testing.T) {
 		}
 		if strings.Contains(sarif.String(), "(on 2 proxies: p1, p2)") != c.says || strings.Contains(junit.String(), ", on 2 proxies: p1, p2)") != c.says || strings.Contains(sarif.String()+junit.String(), "on 1 proxy") {
 			t.Errorf("%q\n%s\n%s", c.proxies, &sarif, &junit)
+		}
+	}
+}
+
+// A finding that names no entry has the place of its recording alone.
+func TestFindingWithoutEntries(t *testing.T) {
+	r := report(t, "x.xds", true)
+	r.Findings = r.Findings[:1]
+	for _, seqs := range [][]uint64{nil, {7}} {
+		r.Findings[0].Seqs = seqs
+		var b bytes.Buffer
+		if err := SARIF(&b, r, "v1", "x.xds", rulesOf(r)); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); strings.Count(text, `"fullyQualifiedName": "entry `) != len(seqs) || !strings.Contains(text, `"uri": "x.xds"`) {
+			t.Errorf("of the entries %d:\n%s", seqs, text)
 		}
 	}
 }
