@@ -29,3 +29,28 @@ func TestMapForgetsWhatIsNotUsed(t *testing.T) {
 		t.Errorf("a value that is put again is %q", v)
 	}
 }
+
+// As much as the limit is held, and where one more comes only the oldest quarter goes.
+func TestMapIsFilled(t *testing.T) {
+	var m Map[int, string]
+	const limit, cost = 400, 10
+	for i := range limit / cost {
+		m.Put(i, "x", cost, limit)
+		if want := int64(i+1) * cost; m.Cost() != want {
+			t.Fatalf("after %d it costs %d, want %d", i+1, m.Cost(), want)
+		}
+	}
+	m.Put(limit/cost, "x", cost, limit)
+	if want := int64(limit - limit/generations + cost); m.Cost() != want {
+		t.Errorf("after one more it costs %d, want %d", m.Cost(), want)
+	}
+	const first = limit / cost / generations // that is left
+	for i := range limit/cost + 1 {
+		if _, ok := m.Get(i); ok != (i >= first) {
+			t.Errorf("%d is there: %v", i, ok)
+		}
+	}
+	if want := int64(limit - limit/generations + cost); m.Cost() != want {
+		t.Errorf("after each was used it costs %d, want %d", m.Cost(), want)
+	}
+}

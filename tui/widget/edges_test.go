@@ -67,6 +67,16 @@ func TestSheetWithoutLines(t *testing.T) {
 	}
 }
 
+// From any line of what can be chosen, up leads to its first one.
+func TestUpToTheFirstLine(t *testing.T) {
+	all := []Paragraph{{Head: "a", Text: strings.Repeat("words ", 20), Choice: "1"}, {Head: "b", Text: "two", Choice: "2"}}
+	s := Sheet{}
+	s.Draw(all, 40, 20)
+	if s.Click(all, 2); s.Do(key.Up, all) && s.Win.At != 0 {
+		t.Errorf("line %d is selected", s.Win.At)
+	}
+}
+
 // A line without a text can be selected, too.
 func TestChooseBlank(t *testing.T) {
 	l := Blank()
@@ -131,7 +141,11 @@ func TestSelectionWithinALine(t *testing.T) {
 // That a line goes on is said at the edge, whatever is cut there.
 func TestSignAtTheEdge(t *testing.T) {
 	theme := NewTheme("mono", true)
-	for _, text := range []string{"abcdefghijklmn", "abcdefgh世界", "abcdefg世界x"} {
+	p := pane(0, 5, "abcdefghij")
+	if lines := p.Draw(&theme, func(s string) string { return s }, 12, 5); lines[0].PlainText() != "> abcdefghij" {
+		t.Errorf("what fits is drawn as %q", lines[0].PlainText())
+	}
+	for _, text := range []string{"abcdefghijk", "abcdefghijklmn", "abcdefgh世界", "abcdefg世界x"} {
 		p := pane(0, 5, text)
 		lines := p.Draw(&theme, func(s string) string { return s }, 12, 5)
 		if got := lines[0].PlainText(); render.Width(got) != 12 || !strings.HasSuffix(got, theme.Glyph.Right) {
@@ -161,5 +175,49 @@ func TestPartOfWide(t *testing.T) {
 		if got := PartOf([]Span{In(Bad, "a世b"), In(Good, "c")}, tc.from, tc.columns); !slices.Equal(got, tc.want) {
 			t.Errorf("%d columns from %d: %q", tc.columns, tc.from, got)
 		}
+	}
+}
+
+// A line that is shown is opened if it is folded away, and nothing else is.
+func TestShowOpens(t *testing.T) {
+	for n, want := range map[int]string{0: "0 1+2 4 5 6", 1: "0 1+2 4 5 6", 2: "0 1 2 3 4 5 6", 3: "0 1 2 3 4 5 6", 4: "0 1+2 4 5 6"} {
+		p := pane(40, 20, tree...)
+		p.Win.At = 1
+		p.Toggle()
+		if p.Show(n); shown(p) != want || p.Current() != n {
+			t.Errorf("line %d is shown, the rows are %s, line %d is selected", n, shown(p), p.Current())
+		}
+	}
+}
+
+// From a line that was found the ones beside it follow, around both ends.
+func TestNextOfMany(t *testing.T) {
+	p := pane(40, 20, "x", "x", "y", "x", "x")
+	for _, tc := range []struct {
+		at      int
+		forward bool
+		want    int
+	}{{0, true, 1}, {1, true, 3}, {2, true, 3}, {4, true, 0}, {4, false, 3}, {3, false, 1}, {2, false, 1}, {0, false, 4}} {
+		p.Win.At = tc.at
+		if p.Next([]int{0, 1, 3, 4}, tc.forward); p.Current() != tc.want {
+			t.Errorf("from %d, forward %t: %d, not %d", tc.at, tc.forward, p.Current(), tc.want)
+		}
+	}
+}
+
+// What was jumped to has a third of the rows above it, unless it is in sight. A click
+// below the last row selects nothing.
+func TestJumps(t *testing.T) {
+	for at, top := range map[int]int{5: 0, 6: 4, 0: 0, 12: 10} {
+		p := pane(40, 6, strings.Split(strings.Repeat("x", 20), "")...)
+		p.Fit(6)
+		p.Show(at)
+		if p.Fit(6); p.Win.Top != top || p.Win.At != at {
+			t.Errorf("line %d: the first one is %d, not %d", at, p.Win.Top, top)
+		}
+	}
+	p := pane(40, 6, "x", "y", "z")
+	if p.Click(3); p.Current() != 0 {
+		t.Errorf("line %d is selected", p.Current())
 	}
 }

@@ -24,6 +24,9 @@ func TestOf(t *testing.T) {
 		{decode.Resource{Name: "c", TypeURL: cluster, Aliases: []string{"d"}}, Peculiar{Aliased: true}},
 		{decode.Resource{Name: "c", TypeURL: cluster, Constraints: "x"}, Peculiar{Variants: true}},
 		{decode.Resource{Name: "c", TypeURL: other}, Peculiar{Odd: []int{3}}},
+		{decode.Resource{Name: "c", TypeURL: cluster, HasTTL: true, Unnamed: true}, Peculiar{Timed: []int{3}, Misnamed: []int{3}}},
+		{decode.Resource{Name: "c", TypeURL: other, HasTTL: true}, Peculiar{Timed: []int{3}, Odd: []int{3}}},
+		{decode.Resource{Name: "c", TypeURL: other, Unnamed: true}, Peculiar{Misnamed: []int{3}, Odd: []int{3}}},
 	} {
 		c.want.Wrapped, c.want.Typed = 1, 1
 		if p := Of(append(plain[:3:3], c.r)); !reflect.DeepEqual(p, c.want) || p.None() {
