@@ -38,7 +38,8 @@ func TestUpToTheBounds(t *testing.T) {
 			r := reader{lexer: lexer{data: []byte("{}")}, nested: n - 1}
 			return r.mapping((&structpb.Struct{}).ProtoReflect().Mutable(fields).Map(), fields, "it")
 		}, "nested too deep"},
-		"directives": {maxDirectives, func(n int) *Fault { return Bounded(bytes.Repeat([]byte("%\n"), n), n) }, "more directives than can be read"},
+		"size of YAML": {MaxYAML, func(n int) *Fault { return Bounded(bytes.Repeat([]byte("#"), n), 1) }, "larger than 16 MiB, which is too much for YAML"},
+		"directives":   {maxDirectives, func(n int) *Fault { return Bounded(bytes.Repeat([]byte("%\n"), n), n) }, "more directives than can be read"},
 		"depth of YAML": {maxYAMLDepth, func(n int) *Fault {
 			_, err := (&resolver{left: 1}).resolve(&yaml.Node{Kind: yaml.ScalarNode}, false, n)
 			return err
@@ -53,6 +54,48 @@ func TestUpToTheBounds(t *testing.T) {
 		}
 		if err := c.do(c.most + 1); says(err) != c.want {
 			t.Errorf("%s: of %d it says %v", name, c.most+1, err)
+		}
+	}
+}
+
+// Values of YAML are counted by what stands before or between them, line breaks among it.
+func TestMarksOfYAML(t *testing.T) {
+	for _, mark := range []string{"\n", ",", ":", "-", "?", "[", "{"} {
+		for n, want := range map[int]string{7: "", 8: "more values than can be read"} {
+			if err := Bounded([]byte(strings.Repeat("a"+mark, n)+"]}%#"), 7); says(err) != want {
+				t.Errorf("of %d %q it says %v", n, mark, err)
+			}
+		}
+	}
+}
+
+// A percent sign is one of a directive where a line may begin, in whatever encoding.
+func TestPercentSigns(t *testing.T) {
+	for text, counts := range map[string]bool{
+		"%\n": true, "\n%\t": true, "\r% ": true, "\x00%\x00": true, "\x1f%": true, "\x80%": true, "\xa8%": true, "\xff%": true,
+		"\t%a": false, " %": false, "a%": false, "\x7f%": false, "\n %": false,
+	} {
+		if err := Bounded([]byte(strings.Repeat(text, maxDirectives+1)), 1<<20); (says(err) == "more directives than can be read") != counts {
+			t.Errorf("%q, many times: %v", text, err)
+		}
+	}
+}
+
+// What stands side by side is not nested.
+func TestSiblingsAreNotNested(t *testing.T) {
+	for _, one := range []string{"{}", "[]", `{"a":{"b":1}}`, "[[1]]"} {
+		text := "[" + strings.Repeat(one+",", 3*maxMessages) + one + "]"
+		var v structpb.Value
+		if _, err := JSON([]byte(text)).Into(&v, nil); err != nil || len(v.GetListValue().GetValues()) != 3*maxMessages+1 {
+			t.Errorf("many of %s: %v", one, err)
+		}
+		if err := (&lexer{data: []byte(text)}).skip(); err != nil {
+			t.Errorf("many of %s, left out: %v", one, err)
+		}
+	}
+	for n, want := range map[int]string{maxYAMLDepth + 1: "", maxYAMLDepth + 2: "nested too deep"} {
+		if _, _, err := YAMLTree([]byte(strings.Repeat("[", n)+strings.Repeat("]", n)), 1<<12); says(err) != want {
+			t.Errorf("%d lists in each other: %v", n, err)
 		}
 	}
 }
@@ -87,10 +130,14 @@ func TestNotesAreBounded(t *testing.T) {
 // The line of an error is looked for in a text that is not too long; else it is
 // what the parser says.
 func TestLineIsSought(t *testing.T) {
-	err := errors.New("yaml: line 7: did not find expected key")
-	for size, line := range map[int]int{maxSought: 1, maxSought + 1: 8} {
-		if got := yamlFault(err, make([]byte, size)); got.Line != line {
-			t.Errorf("in %d bytes it is line %d, want %d", size, got.Line, line)
+	for says, lines := range map[string]map[int]int{
+		"yaml: line 7: did not find expected key": {maxSought: 1, maxSought + 1: 8},
+		"yaml: did not find expected key":         {maxSought: 1, maxSought + 1: 0}, // it says none
+	} {
+		for size, line := range lines {
+			if got := yamlFault(errors.New(says), make([]byte, size)); got.Line != line {
+				t.Errorf("%s: in %d bytes it is line %d, want %d", says, size, got.Line, line)
+			}
 		}
 	}
 }

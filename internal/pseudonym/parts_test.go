@@ -240,14 +240,14 @@ func TestLastOfAShape(t *testing.T) {
 		"\xff\xfe\xfd": {"\x80\x80\x80", "\x99\x99\x99", "\x85\x99\x80"},
 	} {
 		n := NewNames(testKey())
-		first, last := word[0], word[0]
+		first, last := word[0], byte(lastInvalid)
 		switch {
 		case isDigit(first):
 			first, last = '0', '9'
 		case isLetter(first):
 			first, last = 'a', 'z'
 		default:
-			first, last = firstInvalid, lastInvalid
+			first = firstInvalid
 		}
 		for a := first; a <= last; a++ {
 			for b := first; b <= last; b++ {

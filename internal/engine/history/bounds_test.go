@@ -70,3 +70,29 @@ func TestResponsesThatWaitAreBounded(t *testing.T) {
 	_, next := h.open[maxUnjudged]
 	is(t, "the oldest", fmt.Sprint(first, next), "false true")
 }
+
+// The end of a stream ends what was sent on it, and that of a connection what was sent on
+// any of its streams.
+func TestWhatIsOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		entry session.Entry
+		ended bool
+		over  string
+	}{
+		"a stream":              {session.Entry{Kind: session.KindTrailer, Conn: 1, Stream: 1}, true, "true false false"},
+		"another message of it": {session.Entry{Kind: session.KindTrailer, Conn: 1, Stream: 1}, false, "false false false"},
+		"a connection":          {session.Entry{Kind: session.KindDisconnect, Conn: 1}, false, "true true false"},
+		"one that has none":     {session.Entry{Kind: session.KindDisconnect, Conn: 3}, false, "false false false"},
+	} {
+		h := New(Selection{Name: "r"}, nil)
+		var of []*holding
+		for i, conn := range []session.ConnID{1, 1, 2} {
+			l := &holding{conn: conn, on: session.StreamID(i + 1)}
+			h.holdings[clientType{client: strconv.Itoa(i)}], of = l, append(of, l)
+		}
+		h.allLive = true
+		h.Step(&c.entry, &engine.Change{Ended: c.ended})
+		is(t, "over with "+name, fmt.Sprint(of[0].over, of[1].over, of[2].over), c.over)
+		is(t, "looked for again after "+name, !h.allLive, c.ended || c.entry.Kind == session.KindDisconnect)
+	}
+}

@@ -75,7 +75,7 @@ func TestSelectedEntry(t *testing.T) {
 func TestClickBelow(t *testing.T) {
 	scr := viewtest.Told(t, root, "aggregated")
 	v := New()
-	scr.Frame(v, 80, 60)
+	scr.Frame(v, 130, 60)
 	n := len(v.List.Rows)
 	for y, want := range map[int]int{1: 0, n: n - 1, n + 1: 0, n + 2: 0} {
 		v.win.At = 0
@@ -83,4 +83,12 @@ func TestClickBelow(t *testing.T) {
 			t.Errorf("a click on row %d selects %d of %d", y, v.win.At, n)
 		}
 	}
+}
+
+func TestZZ(t *testing.T) {
+	scr := viewtest.Told(t, root, "aggregated")
+	v := New()
+	fmt.Println(scr.Frame(v, 130, 60))
+	n := len(v.List.Rows)
+	fmt.Println(n, v.listed, v.titled)
 }
