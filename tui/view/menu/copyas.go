@@ -179,7 +179,7 @@ func (v *copyMenu) Draw(scr view.Screen, w, h int) []widget.Line {
 		}
 		return append(out[:room], list...)
 	}
-	v.top = len(list) - h
+	v.top = 2 + h - len(list)
 	return list[len(list)-h:]
 }
 

@@ -433,7 +433,7 @@ func (v *View) tally() string {
 func (v *View) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	if y < v.titles {
 		v.Win.At = 0
-	} else if i := v.Win.Top + y - v.titles; i <= len(v.Rows()) {
+	} else if i := max(v.Win.Top, 1) + y - v.titles; i <= len(v.Rows()) {
 		v.Win.At = i
 	}
 	v.keep()

@@ -134,3 +134,20 @@ func TestNextClient(t *testing.T) {
 		}
 	}
 }
+
+// A click means the row that is there.
+func TestClickMeansTheRowThatIsThere(t *testing.T) {
+	scr := viewtest.Told(t, root, "effect")
+	v := New(chosenClient{client: "n1"})
+	for _, h := range []int{24, 6} { // a list that fits, and one that is moved
+		scr.Frame(v, 80, h)
+		for y := v.titles; y < min(h, v.titles+len(v.Rows())); y++ {
+			scr.Run(v.Click(scr, 0, y, false))
+			top := v.Win.Top
+			lines := v.Draw(scr, 80, h)
+			if v.Win.Top == top && !lines[y].Selected {
+				t.Errorf("in %d lines a click on line %d selects another", h, y)
+			}
+		}
+	}
+}
