@@ -104,18 +104,15 @@ func diffForms(ctx context.Context, f *compare.Comparison, args []string, named 
 	case len(args) == 1:
 		return misused("diff needs the NAME of a resource, two SEQs, or another recording").
 			Hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
+	case f.From+f.To != "" && (numbers || sessions || !named && compare.IsState(args[1])):
+		return misused("--from and --to choose between the versions of a resource")
 	case (len(args) == 2 || len(args) == 3) && !named && compare.IsState(args[1]):
-		if f.From+f.To != "" {
-			return misused("--from and --to choose between the versions of a resource")
-		}
 		if err := clientOf(f, args); err != nil {
 			return err
 		}
 		return f.ConfigDump(ctx, args[0], args[1])
 	case len(args) > 3, len(args) == 3 && !numbers && !sessions:
 		return misused("diff takes a SOURCE and a NAME, a SOURCE and two SEQs, or two recordings, but got %q", strings.Join(args, " "))
-	case (numbers || sessions) && f.From+f.To != "":
-		return misused("--from and --to choose between the versions of a resource")
 	case numbers:
 		return f.Messages(ctx, args)
 	case sessions:

@@ -54,7 +54,6 @@ type client struct {
 	last      session.Seq
 	asked     []Asked
 	whole     bool // what it holds is known as a whole
-	torn      bool // entries were lost since it said all that it holds
 	resources map[key]*resource
 	open      map[key]bool // of which it is not settled that they are in effect
 	strange   map[key]bool // that are in use, and nobody sent

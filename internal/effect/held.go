@@ -39,12 +39,13 @@ const lostSince = "entries were lost since it said all that it holds"
 // is known until they say all of it again.
 func (a *Account) torn(k *engine.Engine) {
 	for _, cl := range a.clients {
+		known := false
 		for i := range cl.asked {
 			if s := &cl.asked[i]; s.Failed == "" && s.Read.Known() {
-				s.Failed, cl.torn, cl.whole = lostSince, true, false
+				s.Failed, cl.whole, known = lostSince, false, true
 			}
 		}
-		if cl.torn {
+		if known {
 			a.look(k, cl)
 		}
 	}
@@ -62,10 +63,8 @@ func (a *Account) heldEntry(k *engine.Engine, e *session.Entry, id string) {
 		src.Failed = h.Failed
 	case e.Message == nil || !e.Message.Whole():
 		src.Failed = "its answer is not in the recording as a whole"
-	case cl.torn && !h.Whole:
-		src.Failed = lostSince
+	case src.Failed == lostSince && !h.Whole:
 	default:
-		cl.torn = false
 		src.Failed, src.Read, src.From = "", Moment{e.Seq, e.Time}, e.Time
 		if !e.Start.IsZero() {
 			src.From = e.Start

@@ -43,7 +43,7 @@ func (x *Export) pseudonyms(ctx context.Context) error {
 		}
 	}
 	beside := x.KeyFile
-	if x.Form == FormRecording { // a file system has names of its own files alone
+	if x.Form == FormRecording { // a link does not lead to another file system
 		beside = path
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(beside), ".xdsproxy-*") // with mode 0700
