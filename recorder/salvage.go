@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
@@ -32,8 +34,9 @@ const (
 // Salvage copies all that can be read of the recording at from into a new one at
 // to, which must not exist. Entries keep their numbers and times. Where bytes
 // were damaged a Gap entry says which entries are missing; it has the number of
-// the last of them. A message that refers to what was lost is copied without
-// it, as Truncated and with a problem. Each segment is rescued by itself.
+// the last of them, and names all streams that were open. A message that refers
+// to what was lost is copied without it, as Truncated and with a problem. Each
+// segment is rescued by itself.
 //
 // tell, unless it is nil, is told again and again how many bytes of from were
 // read and how many entries of them copied.
@@ -77,7 +80,7 @@ func salvageTo(ctx context.Context, r *Reader, src *fileSource, to blocks.File, 
 		return Rescued{}, err
 	}
 	defer out.Free()
-	s := &salvage{r: r, src: src, out: out, tell: tell}
+	s := &salvage{r: r, src: src, out: out, tell: tell, open: openStreams{}}
 	if tell == nil {
 		s.tell = func(int64, uint64) {}
 	}
@@ -93,6 +96,27 @@ type salvage struct {
 	tell func(read int64, entries uint64)
 	done Rescued
 	last session.Entry // that was copied
+	open openStreams
+}
+
+// openStreams are those that damage may touch: of which something was copied, and
+// not the end. Beyond format.MaxGapStreams they are not told apart any more.
+type openStreams map[session.StreamID]session.ConnID
+
+func (o openStreams) step(e *session.Entry) {
+	_, known := o[e.Stream]
+	switch {
+	case e.Kind == session.KindTrailer || e.Kind == session.KindCancel:
+		if len(o) < format.MaxGapStreams {
+			delete(o, e.Stream)
+		}
+	case e.Kind == session.KindDisconnect:
+		if len(o) < format.MaxGapStreams {
+			maps.DeleteFunc(o, func(_ session.StreamID, conn session.ConnID) bool { return conn == e.Conn })
+		}
+	case e.Stream != 0 && !known && len(o) < format.MaxGapStreams:
+		o[e.Stream] = e.Conn
+	}
 }
 
 func (s *salvage) run(ctx context.Context) error {
@@ -133,6 +157,7 @@ func (s *salvage) put(e *session.Entry, labels []string) error {
 	err := s.out.Put(e, labels)
 	s.last = *e
 	s.last.Message = nil
+	s.open.step(e)
 	return err
 }
 
@@ -212,6 +237,7 @@ func (s *salvage) gap(last session.Seq, counted bool) error {
 	}
 	g := session.Gap{First: s.last.Seq + 1, Last: min(max(last, s.last.Seq+1), format.MaxSeq)}
 	g.Entries = uint64(g.Last-g.First) + 1
+	g.Streams = slices.Sorted(maps.Keys(s.open))
 	s.done.Lost += g.Entries
 	e := session.Entry{Seq: g.Last, Time: s.last.Time, Kind: session.KindGap, Side: session.Proxy, Gap: &g}
 	if !counted {

@@ -202,3 +202,32 @@ func FuzzSalvage(f *testing.F) {
 		}
 	})
 }
+
+// A gap names the streams that were open, and no other: of these nothing can be
+// said without what is missing.
+func TestSalvageNamesOpenStreams(t *testing.T) {
+	open := openStreams{}
+	for _, e := range []session.Entry{
+		{Kind: session.KindConnect, Conn: 1},
+		{Kind: session.KindOpen, Conn: 1, Stream: 1},
+		{Kind: session.KindOpen, Conn: 1, Stream: 2},
+		{Kind: session.KindMessage, Conn: 2, Stream: 3},
+		{Kind: session.KindOpen, Conn: 2, Stream: 4},
+		{Kind: session.KindOpen, Conn: 1, Stream: 5},
+		{Kind: session.KindTrailer, Conn: 1, Stream: 2},
+		{Kind: session.KindCancel, Conn: 1, Stream: 5},
+		{Kind: session.KindDisconnect, Conn: 2},
+	} {
+		open.step(&e)
+	}
+	if !reflect.DeepEqual(open, openStreams{1: 1}) {
+		t.Errorf("%v are open", open)
+	}
+	for id := range session.StreamID(2 * format.MaxGapStreams) {
+		open.step(&session.Entry{Kind: session.KindOpen, Conn: 9, Stream: id + 1})
+	}
+	open.step(&session.Entry{Kind: session.KindDisconnect, Conn: 9})
+	if len(open) != format.MaxGapStreams {
+		t.Errorf("%d of more than can be told apart are named", len(open))
+	}
+}
