@@ -107,6 +107,37 @@ func TestFullQueueDropsAndSaysSo(t *testing.T) {
 	}
 }
 
+// That streams and connections ended is known although their ends found no room.
+func TestEndsFindNoRoom(t *testing.T) {
+	f := newFlaky(t)
+	l := startOn(t, f, Options{QueueBytes: 64 << 10, NoTicks: true})
+	f.gate.Lock()
+	for i := 0; l.Stats().Lost == 0; i++ {
+		l.Append(message(session.StreamID(i%3+1), strings.Repeat("x", 1000)))
+	}
+	for range 40 { // what is small finds room a little longer
+		l.Append(message(1, "x"))
+	}
+	end := func(kind session.Kind, stream session.StreamID) {
+		l.Append(session.Entry{Conn: 1, Stream: stream, Kind: kind, Side: session.Client})
+	}
+	end(session.KindCancel, 2)
+	end(session.KindTrailer, 1)
+	end(session.KindDisconnect, 0)
+	f.gate.Unlock()
+	until(t, "the gap is written", func() bool { return l.Stats().Gaps == 1 })
+	closeLog(t, l)
+
+	all, _ := readAll(t, f.Name())
+	gaps := explained(t, all)
+	if len(gaps) != 1 {
+		t.Fatalf("%d gaps", len(gaps))
+	}
+	if g := gaps[0].Gap; !slices.Equal(g.Ended, []session.StreamID{2, 1}) || !slices.Equal(g.Closed, []session.ConnID{1}) {
+		t.Errorf("gap %+v", g)
+	}
+}
+
 // The Gap entry comes before the entry that there was room for again.
 func TestGapBeforeTheNext(t *testing.T) {
 	f := newFlaky(t)

@@ -306,7 +306,7 @@ func (l *Log) Append(e session.Entry) session.Seq {
 	l.lost.Add(&e)
 	l.stats.Lost++
 	seq := l.seq
-	if l.lost.Full() && l.queue.Fair(0, queue.EntryCost+8*format.MaxGapStreams) {
+	if l.lost.Full() && l.queue.Fair(0, queue.EntryCost+3*8*format.MaxGapStreams) {
 		l.tellLocked(&l.lost) // while it can name the streams
 	}
 	return seq

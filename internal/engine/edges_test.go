@@ -105,3 +105,44 @@ func TestPartsOfTheBudget(t *testing.T) {
 	is(t, "of nothing", k.past.budget+k.Contents.limit+k.bulks.limit, 0)
 	is(t, "a cache", k.cache.Bytes > 0, false)
 }
+
+// What ended in a gap is over: it is no longer followed, a new segment repeats
+// nothing of it, and a part of the recording ends it as the whole does.
+func TestEndsInAGap(t *testing.T) {
+	s := newScript(t)
+	x := NewExcerpt()
+	s.tracker.Step(&session.Entry{Seq: 1, Conn: 1, Kind: session.KindConnect})
+	for id := range session.StreamID(3) {
+		s.open(id+1, adsMethod)
+		s.line("C> type=CDS V= N= R=[] node=n1")
+	}
+	for id := range session.StreamID(3) {
+		x.Step(&session.Entry{Seq: session.Seq(id + 1), Conn: session.ConnID(id/2 + 1), Stream: id + 1, Kind: session.KindOpen}, &Change{}, true)
+	}
+	gap := &session.Entry{Seq: 90, Kind: session.KindGap, Gap: &session.Gap{
+		First: 80, Last: 90, Entries: 11, Streams: []session.StreamID{1, 2, 9}, Ended: []session.StreamID{2, 9},
+	}}
+	over := s.tracker.Streams[2]
+	s.step(*gap)
+	x.Step(gap, &Change{}, false)
+	if one := s.tracker.Streams[1]; len(s.tracker.Streams) != 2 || !over.Ended || !over.Lost || one == nil || one.Ended || !one.Lost {
+		t.Errorf("%d streams go on", len(s.tracker.Streams))
+	}
+	if x.streams[2].end != 90 || x.streams[1].end != 0 {
+		t.Errorf("the excerpt has ends %d and %d", x.streams[1].end, x.streams[2].end)
+	}
+	conn := s.tracker.Streams[1].Conn
+	closed := &session.Entry{Seq: 99, Kind: session.KindGap, Gap: &session.Gap{First: 99, Last: 99, Entries: 1, Closed: []session.ConnID{conn, 77}}}
+	s.step(*closed)
+	if n := len(s.tracker.Needed()); len(s.tracker.Streams) != 0 || len(s.tracker.conns) != 0 || n != 0 {
+		t.Errorf("%d streams and %d connections go on, and %d entries are repeated", len(s.tracker.Streams), len(s.tracker.conns), n)
+	}
+	closed.Gap.Closed = []session.ConnID{1, 77}
+	x.Step(closed, &Change{}, false)
+	if x.streams[1].end != 99 || x.streams[3].end != 0 || len(x.conns) != 1 {
+		t.Errorf("the excerpt has ends %d and %d, and %d connections", x.streams[1].end, x.streams[3].end, len(x.conns))
+	}
+	if c := x.Context(); len(c) == 0 || c[len(c)-1] != 99 {
+		t.Errorf("the excerpt keeps %v", c)
+	}
+}

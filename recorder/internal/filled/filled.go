@@ -4,6 +4,7 @@ package filled
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 )
 
 // Value gives everything that v holds, at any depth, a value that is not zero
-// and not used elsewhere.
-func Value(t testing.TB, v reflect.Value, n *int) {
+// and not used elsewhere, but for the fields with these names.
+func Value(t testing.TB, v reflect.Value, n *int, without ...string) {
 	*n++
 	if v.Type() == reflect.TypeFor[time.Time]() {
 		v.Set(reflect.ValueOf(time.Unix(1e9, int64(*n)).UTC()))
@@ -21,14 +22,17 @@ func Value(t testing.TB, v reflect.Value, n *int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
+			if slices.Contains(without, v.Type().Field(i).Name) {
+				continue
+			}
 			if v.Type() == reflect.TypeFor[session.Field]() && v.Type().Field(i).Name == "Secret" {
 				continue // it is for the Transform only
 			}
-			Value(t, v.Field(i), n)
+			Value(t, v.Field(i), n, without...)
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		Value(t, v.Elem(), n)
+		Value(t, v.Elem(), n, without...)
 	case reflect.Slice:
 		// Chunks are joined by reading, so there is one.
 		count := 2
@@ -37,7 +41,7 @@ func Value(t testing.TB, v reflect.Value, n *int) {
 		}
 		v.Set(reflect.MakeSlice(v.Type(), count, count))
 		for i := range count {
-			Value(t, v.Index(i), n)
+			Value(t, v.Index(i), n, without...)
 		}
 	case reflect.String:
 		v.SetString(fmt.Sprintf("value %d", *n))

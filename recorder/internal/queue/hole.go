@@ -20,14 +20,17 @@ type Holes []hole
 // hole is one range.
 type hole struct {
 	gap  session.Gap
-	seen map[session.StreamID]struct{}
+	seen map[session.StreamID]bool // whether its end is lost
 }
 
 func (h Holes) Open() bool { return len(h) > 0 }
 
-// Full says that more streams could not be told by name.
+// Full says that more streams, or connections that ended, could not be told by
+// name.
 func (h Holes) Full() bool {
-	return slices.ContainsFunc(h, func(in hole) bool { return len(in.gap.Streams) >= format.MaxGapStreams-1 })
+	return slices.ContainsFunc(h, func(in hole) bool {
+		return max(len(in.gap.Streams), len(in.gap.Closed)) >= format.MaxGapStreams-1
+	})
 }
 
 // Add counts an entry as lost. If it is itself a Gap entry, what that stood
@@ -40,10 +43,22 @@ func (h *Holes) Add(e *session.Entry) {
 		for _, s := range g.Streams {
 			in.touch(s)
 		}
+		for _, s := range g.Ended {
+			in.end(s)
+		}
+		for _, c := range g.Closed {
+			in.close(c)
+		}
 	}
 	in := h.reach(e.Seq, e.Seq)
 	in.gap.Entries++
 	in.touch(e.Stream)
+	switch e.Kind {
+	case session.KindTrailer, session.KindCancel:
+		in.end(e.Stream)
+	case session.KindDisconnect:
+		in.close(e.Conn)
+	}
 	if e.Message != nil {
 		in.gap.Bytes += e.Message.Data.Len()
 	}
@@ -72,10 +87,24 @@ func (h *hole) touch(id session.StreamID) {
 		return
 	}
 	if h.seen == nil {
-		h.seen = make(map[session.StreamID]struct{})
+		h.seen = make(map[session.StreamID]bool)
 	}
-	h.seen[id] = struct{}{}
+	h.seen[id] = false
 	h.gap.Streams = append(h.gap.Streams, id)
+}
+
+// end notes that the end of a stream is lost, if the gap names the stream.
+func (h *hole) end(id session.StreamID) {
+	if ended, named := h.seen[id]; named && !ended {
+		h.seen[id] = true
+		h.gap.Ended = append(h.gap.Ended, id)
+	}
+}
+
+func (h *hole) close(id session.ConnID) {
+	if len(h.gap.Closed) < format.MaxGapStreams {
+		h.gap.Closed = append(h.gap.Closed, id)
+	}
 }
 
 // Close returns what was collected, as Gap entries, and begins anew.

@@ -3,6 +3,7 @@ package queue
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,6 +175,36 @@ func TestQueueReleases(t *testing.T) {
 	}
 	if charged, large, room := q.Charge(3, 5000); charged != 800 || !large || !room {
 		t.Errorf("%d, %v, %v", charged, large, room)
+	}
+}
+
+// A gap says which of its streams and which connections ended in it, also where
+// another gap was lost.
+func TestHolesTellWhatEnded(t *testing.T) {
+	var h Holes
+	h.Add(&session.Entry{Seq: 1, Conn: 1, Stream: 1, Kind: session.KindMessage})
+	h.Add(&session.Entry{Seq: 2, Conn: 1, Stream: 2, Kind: session.KindTrailer})
+	h.Add(&session.Entry{Seq: 3, Conn: 1, Stream: 2, Kind: session.KindCancel})
+	h.Add(&session.Entry{Seq: 4, Conn: 2, Kind: session.KindDisconnect})
+	h.Add(&session.Entry{Seq: 9, Kind: session.KindGap, Gap: &session.Gap{
+		First: 5, Last: 8, Entries: 4, Streams: []session.StreamID{1, 7, 8}, Ended: []session.StreamID{7, 1}, Closed: []session.ConnID{5},
+	}})
+	gaps := h.Close()
+	if len(gaps) != 1 {
+		t.Fatalf("%d gaps", len(gaps))
+	}
+	if g := gaps[0].Gap; !slices.Equal(g.Streams, []session.StreamID{1, 2, 7, 8}) ||
+		!slices.Equal(g.Ended, []session.StreamID{2, 7, 1}) || !slices.Equal(g.Closed, []session.ConnID{2, 5}) {
+		t.Errorf("%+v", g)
+	}
+	for i := range session.ConnID(2 * format.MaxGapStreams) {
+		if was := i >= format.MaxGapStreams-1; h.Full() != was {
+			t.Fatalf("after %d connections it is full: %v", i, !was)
+		}
+		h.Add(&session.Entry{Seq: session.Seq(i) + 1, Conn: i + 1, Kind: session.KindDisconnect})
+	}
+	if n := len(h.Close()[0].Gap.Closed); n != format.MaxGapStreams {
+		t.Errorf("%d connections", n)
 	}
 }
 
