@@ -146,6 +146,7 @@ type Stats struct {
 	Queued   int64  // charged for what is not written yet
 	Failing  bool   // the file cannot be written at the moment
 	Losses   uint64 // files that somebody else removed, renamed, replaced, truncated or overwritten
+	Segment  uint64 // that is written, as FileHeader counts them
 
 	Last session.Seq // the highest number given, whether it is written yet or not
 }

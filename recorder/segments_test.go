@@ -81,6 +81,9 @@ func TestRotation(t *testing.T) {
 	if len(files) < 5 {
 		t.Fatalf("only %d segments", len(files))
 	}
+	if n := l.Stats().Segment; n != uint64(len(files)) {
+		t.Errorf("the last of %d segments is number %d", len(files), n)
+	}
 	got, facts := readAll(t, l.Path())
 	sameMessages(t, got, want)
 	if !facts.Complete || facts.Entries != 150 || facts.Lost != 0 || facts.Bytes != l.Stats().Bytes || !facts.Masked || facts.Program != "test" {

@@ -21,7 +21,11 @@ func (s *Assembly) askHeld(found []held.Place) (*asking, error) {
 	if o == nil || err != nil {
 		return nil, err
 	}
-	o.Append, o.Lost, o.Said = s.Log.Append, func() uint64 { return s.Log.Stats().Lost }, s.saidOfHeld
+	o.Append, o.Said = s.Log.Append, s.saidOfHeld
+	o.Log = func() (lost, segment uint64) {
+		stats := s.Log.Stats()
+		return stats.Lost, stats.Segment
+	}
 	return &asking{held.Start(*o)}, nil
 }
 

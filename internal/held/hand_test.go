@@ -2,6 +2,7 @@ package held
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,7 +142,7 @@ func TestHandedOn(t *testing.T) {
 func TestMissed(t *testing.T) {
 	lost := uint64(3)
 	p := newPoller(&Keeper{}, &Options{
-		Append: func(session.Entry) session.Seq { return 0 }, Said: func(*News) {}, Lost: func() uint64 { return lost },
+		Append: func(session.Entry) session.Seq { return 0 }, Said: func(*News) {}, Log: func() (uint64, uint64) { return lost, 0 },
 	}, &Place{Source: CSDS})
 	for i, c := range []struct {
 		lost   uint64
@@ -168,8 +169,41 @@ func TestMissed(t *testing.T) {
 			p.hand(answerOf(t, "CDS/active=[a#1]"), time.Now(), missed)
 		}
 	}
-	p.o.Lost = nil
+	p.o.Log = nil
 	if p.missed() {
 		t.Error("a log that loses nothing has lost something")
+	}
+}
+
+// Where another segment has begun, the whole answer comes again: not at once, for
+// segments may be short, and not for what changes nothing in the log.
+func TestElsewhere(t *testing.T) {
+	segment, said := uint64(0), []bool(nil)
+	p := newPoller(&Keeper{}, &Options{
+		Append: func(e session.Entry) session.Seq { said = append(said, e.Held.Whole); return 0 },
+		Said:   func(*News) {}, Log: func() (uint64, uint64) { return 0, segment },
+	}, &Place{Source: CSDS})
+	for i, c := range []struct {
+		segment uint64
+		passed  time.Duration // since the whole answer before
+		whole   bool
+	}{
+		{whole: true}, // the first answer
+		{passed: wholeEvery},
+		{segment: 1, passed: wholeEvery - time.Minute},
+		{segment: 4, passed: wholeEvery, whole: true},
+		{segment: 4, passed: 2 * wholeEvery},
+		{segment: 5, passed: time.Minute},
+		{segment: 5, passed: wholeEvery, whole: true},
+	} {
+		segment, said = c.segment, nil
+		if i > 0 {
+			p.whole = time.Now().Add(-c.passed)
+		}
+		anew := p.missed() || p.elsewhere(time.Now())
+		p.hand(answerOf(t, "CDS/active=[a#1]"), time.Now(), anew)
+		if got := slices.Contains(said, true); got != c.whole || anew != (c.whole && i > 0) {
+			t.Errorf("%d: whole is %v, anew %v", i, got, anew)
+		}
 	}
 }

@@ -22,8 +22,9 @@ type Options struct {
 	Starting time.Duration
 	// Append takes an entry. It must not wait.
 	Append func(session.Entry) session.Seq
-	// Lost counts the entries that the log had to drop; nil: it drops none.
-	Lost func() uint64
+	// Log says how many entries the log had to drop so far, and which segment it
+	// writes; nil: it drops none and has one.
+	Log func() (lost, segment uint64)
 	// Said is told what people should know; the goroutines of all sources call
 	// it.
 	Said func(*News)

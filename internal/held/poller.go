@@ -18,7 +18,7 @@ const (
 	// busy with us.
 	share = 10
 	// wholeEvery is how long after a whole entry the next one is due, if anything
-	// changed.
+	// changed or another segment has begun, which has to be understood alone.
 	wholeEvery = 5 * time.Minute
 	maxCauses  = 16
 	starting   = 10 * time.Second
@@ -42,6 +42,8 @@ type poller struct {
 	confirmed int       // entries since then that say that nothing has changed
 	lost      uint64    // entries that the log had lost when the last whole one was handed on
 	losing    uint64    // and at the last look
+	segment   uint64    // that was written when the last whole one was handed on
+	writing   uint64    // and at the last look
 	unsettled int       // looks since something began to be waited for
 	causes    []string  // that were said since it could be asked last
 	notes     []string  // that were said
@@ -102,8 +104,8 @@ func (p *poller) look(ctx context.Context, began time.Time) (settled bool) {
 	within, cancel := context.WithTimeout(ctx, cmp.Or(p.o.Patience, patience))
 	defer cancel()
 	p.k.asked.Add(1)
-	due, missed := p.whole.IsZero(), p.missed()
-	a, err := p.guarded(within, due || missed)
+	due, anew := p.whole.IsZero(), p.missed() || p.elsewhere(began)
+	a, err := p.guarded(within, due || anew)
 	if ctx.Err() != nil {
 		return true
 	}
@@ -122,19 +124,25 @@ func (p *poller) look(ctx context.Context, began time.Time) (settled bool) {
 		p.confirm(began)
 		return p.unsettled == 0
 	}
-	p.hand(a, began, missed)
+	p.hand(a, began, anew)
 	return a.settled()
 }
 
 // missed says whether the log has lost entries since the last whole one, of which this
 // client's may have been some, and loses no more.
 func (p *poller) missed() bool {
-	if p.o.Lost == nil {
+	if p.o.Log == nil {
 		return false
 	}
 	before := p.losing
-	p.losing = p.o.Lost()
+	p.losing, p.writing = p.o.Log()
 	return p.losing == before && p.losing != p.lost
+}
+
+// elsewhere says whether the last whole one is in an earlier segment, and the next one
+// is due.
+func (p *poller) elsewhere(now time.Time) bool {
+	return p.writing != p.segment && now.Sub(p.whole) >= wholeEvery
 }
 
 // guarded is ask, of which a panic is an error: what a client says must not end the
@@ -164,14 +172,14 @@ func (p *poller) check(a *answer) error {
 	return nil
 }
 
-// hand appends what changed.
-func (p *poller) hand(a *answer, began time.Time, missed bool) {
+// hand appends what changed, or all of it anew.
+func (p *poller) hand(a *answer, began time.Time, anew bool) {
 	now := time.Now()
 	first := p.whole.IsZero()
 	again := first || now.Sub(p.whole) >= wholeEvery
 	before := p.told
 	items, whole := p.told.changes(a, false)
-	if again && !whole && len(items) > 0 || first || missed {
+	if again && !whole && len(items) > 0 || first || anew {
 		p.told = before
 		items, whole = p.told.changes(a, true)
 	}
@@ -188,7 +196,7 @@ func (p *poller) hand(a *answer, began time.Time, missed bool) {
 		return
 	}
 	if whole {
-		p.whole, p.lost = now, p.losing
+		p.whole, p.lost, p.segment = now, p.losing, p.writing
 	}
 	p.handed, p.confirmed = now, 0
 	data := response(a.node, items)
