@@ -283,9 +283,10 @@ func (p *proxy) run(t *testing.T, args ...string) []byte {
 // output.
 func runProgram(t *testing.T, args ...string) []byte {
 	t.Helper()
+	path := program(t) // built first, however long that takes
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program(t), args...)
+	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = quietEnv(t)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -157,9 +157,10 @@ func (s *seeds) searchDamaged(t *testing.T, p *proxy, raw []byte) {
 // returns both of its outputs.
 func try(t *testing.T, args ...string) []byte {
 	t.Helper()
+	path := program(t) // built first, however long that takes
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program(t), args...)
+	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = quietEnv(t)
 	out, _ := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code < 0 || code == 2 {

@@ -56,11 +56,12 @@ func (k *Engine) account(t *Stream) {
 	if id == "" {
 		id = k.conn(t.Conn).client
 	}
-	if id == "" || id == t.account {
+	if id == "" || t.settled {
 		return
 	}
-	if t.account != "" && t.Node != nil {
-		return // it was named once; see the rule node-identity-changed
+	t.settled = t.Node != nil // from then on see the rule node-identity-changed
+	if id == t.account {
+		return
 	}
 	if of := k.clients.byID[t.account]; of != nil { // it was taken for another
 		of.live = without(of.live, t)

@@ -50,6 +50,15 @@ func TestAccountsOfAConnection(t *testing.T) {
 		s.line(c.line)
 		is(t, c.line, s.tracker.Streams[session.StreamID(id+1)].account, c.want)
 	}
+	// The last one names itself late, and stays then.
+	last := s.tracker.Streams[5]
+	s.line("C> type=LDS V= N= R=[] node=n3")
+	is(t, "named late", last.account, "n3")
+	s.line("C> type=RDS V= N= R=[a] node=n4")
+	is(t, "named anew", last.account, "n3")
+	if of := s.tracker.clients.byID["n2"]; len(of.live) != 1 {
+		t.Errorf("%d streams are those of n2", len(of.live))
+	}
 }
 
 // Where the response was not seen, a rejection says where a type stands, and what a client

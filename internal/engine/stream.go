@@ -27,6 +27,7 @@ type Stream struct {
 	NodeAt         session.Seq
 	client         string   // node id that it gave last
 	account        string   // of which client it is
+	settled        bool     // the account stays: the stream has named a node
 	Previous       *Stream  // the stream that this one reconnects, nil if none
 	was            program  // of that
 	resumed        bool     // another one reconnects it

@@ -38,8 +38,10 @@ func (l *log) said(n *News) {
 	l.news = append(l.news, *n)
 }
 
-// words are what was handed on: whole, change, or why there is nothing.
+// words are what was handed on: whole, change, or why there is nothing. That nothing
+// has changed for some seconds is not counted: a slow machine hears it more often.
 func (l *log) words() (out []string) {
+	nothing := len(response(appendText(nil, 1, "envoy"), nil))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.entries {
@@ -48,7 +50,7 @@ func (l *log) words() (out []string) {
 			out = append(out, e.Held.Failed)
 		case e.Held.Whole:
 			out = append(out, "whole")
-		default:
+		case e.Message.Size > int64(nothing):
 			out = append(out, "change")
 		}
 	}

@@ -31,7 +31,7 @@ func play(t *testing.T, as, address string) *played {
 	p.Replay = Replay{
 		Opener: &input.Opener{Console: &console.Console{Ctx: t.Context(), Stdin: strings.NewReader(""), Stdout: &p.out, Stderr: &p.said, Color: "never"}},
 		Judge:  check.Options{}, As: as, Idle: 3 * time.Second, Output: "table",
-		Live: Live{DialTimeout: time.Second, Logger: zap.NewNop(), KeyLogs: func() (func(), error) { return func() {}, nil }, Announce: func() {}},
+		Live: Live{DialTimeout: time.Minute, Logger: zap.NewNop(), KeyLogs: func() (func(), error) { return func() {}, nil }, Announce: func() {}},
 	}
 	p.Live.Record = p.unkept
 	p.Options.Idle, p.Options.Authority, p.Options.Local = p.Idle, "localhost", true
