@@ -106,6 +106,9 @@ func diffForms(ctx context.Context, f *compare.Comparison, args []string, named 
 			Hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
 	case f.From+f.To != "" && (numbers || sessions || !named && compare.IsState(args[1])):
 		return misused("--from and --to choose between the versions of a resource")
+	case numbers && (f.Type+f.Client != "" || f.All):
+		return misused("--type, --client and --all choose of a resource, and two SEQs name messages").
+			Hint("xdsproxy diff %s NAME compares what clients were sent of a resource", shellWord(args[0]))
 	case (len(args) == 2 || len(args) == 3) && !named && compare.IsState(args[1]):
 		if err := clientOf(f, args); err != nil {
 			return err

@@ -74,6 +74,10 @@ xdsproxy pushes @last -o json | jq '.pushes[] | select(.gap_ms > 1000)'`,
 		if err != nil {
 			return err
 		}
+		if n > 0 && f.filter+f.client+f.typ != "" {
+			return misused("--filter, --client and --type choose from the list, and %d names a push", n).
+				Hint("xdsproxy pushes %s %d prints all of it", shellWord(name), n)
+		}
 		if f.follow && (n > 0 || output == "json") {
 			return misused("--follow prints a line for each push as it is over").Hint("-o jsonl has all of each in its line")
 		}
