@@ -157,6 +157,7 @@ func TestCodes(t *testing.T) {
 func TestHints(t *testing.T) {
 	for text, want := range map[string]string{
 		"type:edss":         "",
+		"type:tlscontext":   "it can be cds, ecds, eds, hds, lds, leds, nds, pcds, rds, rtds, sds, srds, vhds, wads, wds, or a full name or a part of one: type:*tlscontext*",
 		"type:eds|cds":      "a comma is or: eds,cds",
 		"what:open":         "it can be nack, ack, sub, unsub, req, resp, delta",
 		"dir:rsp":           "",

@@ -150,8 +150,8 @@ func parseType(text string) (value, *Error) {
 	}
 	if !strings.ContainsAny(text, "./*") {
 		err := unknown("type", text, typeWords())
-		if err.Nearest == "" && err.Hint == "" {
-			err.hint("a type without an abbreviation is found by its full name or a part of it: type:*%s", text)
+		if err.Nearest == "" && !strings.Contains(text, "|") {
+			err.hint("it can be %s, or a full name or a part of one: type:*%s*", strings.Join(typeWords(), ", "), text)
 		}
 		return nil, err
 	}
