@@ -119,6 +119,9 @@ func TestHang(t *testing.T) {
 		a[:47] + " b c":                a[:47] + " b" + indent + "c",
 		a[:46] + " b c d":              a[:46] + " b c" + indent + "d",
 		a + "   x":                     a + " " + indent + "x",
+		a + "b c":                      a + "b" + indent + "c",
+		a + "bc d":                     indent + a + "bc" + indent + "d",
+		a + "b  " + a + "b":            a + "b" + indent + a + "b",
 		strings.Repeat("b ", 30) + "c": strings.TrimSuffix(strings.Repeat("b ", 25), " ") + indent + strings.Repeat("b ", 5) + "c",
 	} {
 		got, width := table.hang(text, 10)

@@ -309,16 +309,16 @@ func (t *Table) hang(text string, used int) (hung string, width int) {
 	var b strings.Builder
 	width = used
 	for i, word := range strings.Split(text, " ") {
-		switch {
-		case width+1+Width(word) > t.screen:
-			b.WriteString("\n" + indent)
-			width = len(indent)
-		case i > 0 && width > len(indent): // two spaces are a word between them
-			b.WriteByte(' ')
-			width++
+		gap := 1 // two spaces are a word between them
+		if i == 0 || width == len(indent) {
+			gap = 0
 		}
-		b.WriteString(word)
-		width += Width(word)
+		if width+gap+Width(word) > t.screen {
+			b.WriteString("\n" + indent)
+			width, gap = len(indent), 0
+		}
+		b.WriteString(" "[:gap] + word)
+		width += gap + Width(word)
 	}
 	return b.String(), width
 }
