@@ -155,6 +155,7 @@ func TestClientsOfAPushAreCountedPastTheirBound(t *testing.T) {
 	for more, id := range []string{"last", "one more"} {
 		in.client = &client{id: id}
 		g.enter(p, in)
+		g.enter(p, in) // is one client still
 		push, _ := g.Push(k, 1)
 		is(t, id, push.MoreClients, more)
 	}
@@ -176,10 +177,19 @@ func TestChangesOfAPushAreCountedPastTheirBound(t *testing.T) {
 	k, g, _, p := one(t)
 	fill(p.changes, maxChanges-1, resource, p.changes[resourceKey{"CDS", "web"}])
 	for more, name := range []string{"last", "one more"} {
-		is(t, "room for "+name, g.at(p, resourceKey{"CDS", name}, 1) != nil, more == 0)
+		for range 2 { // clients
+			is(t, "room for "+name, g.at(p, resourceKey{"CDS", name}, 1) != nil, more == 0)
+		}
 		push, _ := g.Push(k, 1)
 		is(t, name, push.MoreChanges, more)
 	}
+	was := g.weight
+	for i := range 2 * maxRest {
+		g.at(p, resourceKey{"EDS", word(i)}, 1)
+	}
+	push, _ := g.Push(k, 1)
+	is(t, "more than are counted", push.MoreChanges, maxRest)
+	is(t, "what they weigh", g.weight-was, maxRest/restPerWeight)
 }
 
 func TestContentsOfAResourceAreBounded(t *testing.T) {

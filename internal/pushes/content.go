@@ -109,7 +109,7 @@ func (g *Grouper) at(p *push, key resourceKey, seq session.Seq) *changed {
 	ch := p.changes[key]
 	if ch == nil {
 		if len(p.changes) >= maxChanges {
-			p.moreChanges++
+			g.leave(p, &p.moreChanges, maphash.Comparable(g.seed, key))
 			return nil
 		}
 		ch = &changed{resourceKey: key, seq: seq, is: make(map[[16]byte]bool), was: make(map[[16]byte]bool)}

@@ -23,9 +23,10 @@ const (
 	maxGaps    = 1024    // of a push
 	maxServers = 1024
 	maxClients = 1 << 15
-	maxSeen    = 4096 // versions of a server
-	maxRefs    = 64   // responses of one type of a push to one client
-	maxNames   = 64   // of a response that are remembered of it
+	maxSeen    = 4096    // versions of a server
+	maxRefs    = 64      // responses of one type of a push to one client
+	maxNames   = 64      // of a response that are remembered of it
+	maxRest    = 1 << 16 // of a push, what there is no room for
 )
 
 // Options say how responses are grouped.
@@ -304,6 +305,7 @@ func (g *Grouper) fit() {
 			}
 		}
 		p.members, p.changes, p.wholes, p.gaps, p.swaps = nil, nil, nil, nil, nil
+		p.moreClients, p.moreChanges = nil, nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package pushes
 
 import (
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -28,7 +29,8 @@ type push struct {
 	frozen  bool // unsent is known for good
 	weight  int
 
-	moreClients, moreChanges, moreGaps int
+	moreClients, moreChanges rest
+	moreGaps                 int
 
 	counted   bool // sum is up to date
 	sum       Head
@@ -133,7 +135,7 @@ func (g *Grouper) enter(p *push, in *incoming) *ref {
 	m := p.members[in.client.id]
 	if m == nil {
 		if len(p.members) >= maxMembers {
-			p.moreClients++
+			g.leave(p, &p.moreClients, maphash.String(g.seed, in.client.id))
 			r.member, r.part = &member{}, &part{}
 			return r
 		}
@@ -169,6 +171,27 @@ func (g *Grouper) enter(p *push, in *incoming) *ref {
 	g.weigh(p, 1)
 	delete(p.unsent, unsentKey{m.id, pt.typ})
 	return r
+}
+
+// rest is what there is no room for: a hash of each, so that none counts twice.
+type rest map[uint64]struct{}
+
+// restPerWeight is how many of these weigh as much as a client or a change.
+const restPerWeight = 16
+
+// leave counts what there is no room for.
+func (g *Grouper) leave(p *push, of *rest, hash uint64) {
+	n := len(*of)
+	if n >= maxRest {
+		return
+	}
+	if *of == nil {
+		*of = make(rest)
+	}
+	(*of)[hash] = struct{}{}
+	if len(*of) > n && len(*of)%restPerWeight == 0 {
+		g.weigh(p, 1)
+	}
 }
 
 func (g *Grouper) weigh(p *push, by int) {

@@ -29,7 +29,7 @@ func (g *Grouper) head(k *engine.Engine, p *push) Head {
 	h := p.head
 	h.Types = slices.Clone(h.Types)
 	h.Version, h.Burst = p.version(), p.version() == "" && h.Responses > 1
-	h.Clients = len(p.members) + p.moreClients
+	h.Clients = len(p.members) + len(p.moreClients)
 	for _, m := range p.members {
 		switch m.state() {
 		case Rejects:
@@ -85,7 +85,7 @@ func (g *Grouper) Push(k *engine.Engine, n int) (Push, bool) {
 		return Push{}, false
 	}
 	p := g.pushes[i]
-	out := Push{Head: g.head(k, p), MoreClients: p.moreClients, MoreChanges: p.moreChanges, MoreGaps: p.moreGaps}
+	out := Push{Head: g.head(k, p), MoreClients: len(p.moreClients), MoreChanges: len(p.moreChanges), MoreGaps: p.moreGaps}
 	for _, t := range p.order {
 		out.Each = append(out.Each, t.Type)
 	}
