@@ -237,8 +237,9 @@ func (v *View) rowLine(scr view.Screen, r *treeRow, c *resourceColumns) widget.L
 	if len(typ) > 5 {
 		typ = render.Middle(typ, 8)
 	}
-	l.Add(widget.Accent, widget.Left(typ, max(view.TypeWidth, len(typ)))+" ")
-	room := c.name - render.Width(lead) - max(view.TypeWidth, render.Width(typ)) - 1
+	width := max(view.TypeWidth, render.Width(typ))
+	l.Add(widget.Accent, widget.Left(typ, width)+" ")
+	room := c.name - render.Width(lead) - width - 1
 	name := widget.Plain
 	if n.State == engine.Missing {
 		name = widget.Muted

@@ -29,6 +29,7 @@ func TestRowsAreAsWide(t *testing.T) {
 		{Type: "CDS", Name: "c1", State: engine.NotOverXDS},
 		{Type: "CDS", Name: strings.Repeat("long-", 40), State: engine.Missing, Again: true},
 		{Type: "envoy.config.Own", Name: "x", State: engine.Uncertain},
+		{Type: "envoy.config.Own", Name: strings.Repeat("long-", 40), State: engine.Acked, Version: "1", Again: true},
 		{Type: "EDS", Name: strings.Repeat("long-", 40), State: engine.Acked, Version: strings.Repeat("v", 90)},
 	} {
 		v, r := alone(&n)
