@@ -146,7 +146,6 @@ type tables struct {
 	entries  uint64
 	read     int64 // bytes
 	seen     uint64
-	new      int
 	progress *console.Progress
 }
 
@@ -246,9 +245,6 @@ func (j *tables) one(ctx context.Context, r *fleet.Recording) error {
 	})
 	j.mu.Lock()
 	j.entries += done.Entries
-	if done.Entries > 0 {
-		j.new++
-	}
 	j.mu.Unlock()
 	if done.Missed > 0 && j.since.IsZero() {
 		j.Warn("%s: %s deleted before they were exported", r.Source, render.Count(done.Missed, "entry was", "entries were"))
