@@ -167,7 +167,7 @@ func (a *Table) words(s string) string {
 	var b strings.Builder
 	copied := 0
 	for i := 0; i < len(s); {
-		if i > 0 && WordByte(s[i-1]) && WordByte(s[i]) {
+		if WordByte(s[i]) && goesOn(s[:i]) {
 			i++
 			continue
 		}
@@ -196,13 +196,23 @@ func WordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= utf8.RuneSelf
 }
 
+// goesOn says whether a letter behind s belongs to the word with which s ends. It does not
+// if that is an escape, as texts are written in quotes: \n, \x1b, \u2028, \U000e0001.
+func goesOn(s string) bool {
+	n := len(s)
+	ends := func(length int, with string) bool {
+		return n >= length && s[n-length] == '\\' && strings.IndexByte(with, s[n-length+1]) >= 0
+	}
+	return n > 0 && WordByte(s[n-1]) && !ends(2, "abfnrtv") && !ends(4, "x") && !ends(6, "u") && !ends(10, "U")
+}
+
 // addresses replaces what is an address of IP. Ports stay, and so do the
 // addresses that every machine has.
 func (a *Table) addresses(s string) string {
 	var b strings.Builder
 	copied := 0
 	for i := 0; i < len(s); i++ {
-		if !addressByte(s[i]) || i > 0 && WordByte(s[i-1]) {
+		if !addressByte(s[i]) || goesOn(s[:i]) {
 			continue
 		}
 		end := i

@@ -44,6 +44,10 @@ func TestAliasText(t *testing.T) {
 		"1.2.3.4.5 a10.1.2.3":                    "1.2.3.4.5 a10.1.2.3",
 		"web-7f9web-7f9":                         "web-7f9web-7f9",
 		"\xff web-7f9 \xff":                      "\xff client-1 \xff",
+		`up\nweb-7f9: \tweb-7f9`:                 `up\nclient-1: \tclient-1`,
+		`\x1bweb-7f9\u2028x, \U000e0001outbound`: `\x1bclient-1\u2028x, \U000e0001cluster-3`,
+		`\n10.1.2.3:80 \u202810.1.2.3`:           `\naddr-1:80 \u2028addr-1`,
+		`\kweb-7f9 \nmweb-7f9 \x1web-7f9`:        `\kweb-7f9 \nmweb-7f9 \x1web-7f9`,
 	} {
 		// The order of a map is random, but 2001: and 10.1.2.0 are met in it.
 		a.exact("addr", "10.1.2.3")
