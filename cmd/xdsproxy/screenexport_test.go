@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,6 +84,34 @@ func TestPrivateScreenExport(t *testing.T) {
 		}
 		if !strings.Contains(string(text), "client-1") {
 			t.Errorf("%s has no alias", form)
+		}
+	}
+}
+
+// Names are hidden in what rejections say, too, line by line; and nothing is exported where
+// a name is written with other signs.
+func TestPrivateScreenExportOfReasons(t *testing.T) {
+	a := &cli{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
+	a.config = settings.New()
+	for _, name := range []string{"the-web", "größe|80", "x,<it's>=y", `qq"rr`, `bb\ss`, "nn\nll", "vv\u00a0ww", "two  spaces"} {
+		q := strconv.Quote(name)
+		reason := strconv.Quote("no such: " + name + "\n" + name + ": bad\t" + name + "\nin " + q)
+		dir := t.TempDir()
+		path := filepath.Join(dir, "a.xds")
+		if err := os.WriteFile(path, []byte("C> type=CDS V= N= R=[] node=gw\nS< type=CDS V=1 N=a res=["+q+"]\nC> type=CDS V= N=a R=[] err="+reason+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []string{"csv", "yaml", "jsonl"} {
+			out := filepath.Join(dir, form)
+			_, err := a.exporter(path)(t.Context(), tui.ExportRequest{Form: form, Path: out, Private: new(tui.Private)})
+			text, unread := os.ReadFile(out)
+			if odd := strings.ContainsAny(name, "\"\\\n\u00a0") || strings.Contains(name, "  "); odd {
+				if err == nil || !strings.Contains(err.Error(), "cannot hide all names") || unread == nil {
+					t.Errorf("%s of %q: %v, and the file: %v", form, name, err, unread)
+				}
+			} else if err != nil || strings.Contains(string(text), name) || !strings.Contains(string(text), "cluster-1") {
+				t.Errorf("%s of %q: %v\n%s", form, name, err, text)
+			}
 		}
 	}
 }

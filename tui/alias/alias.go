@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // Table is the aliases that stand for names of clients, resources and hosts, and for addresses,
@@ -28,6 +29,7 @@ type Table struct {
 	size    int               // of the names, in bytes
 	full    bool              // some names or addresses have no alias of their own
 	lost    bool              // some names are not kept: no text can be searched for them
+	odd     bool              // some names are not written as they are
 	fetched uint64            // names of those that were read that were taken over
 
 	// Read gives the names of resources in messages that were read, after so
@@ -58,6 +60,10 @@ const (
 // ErrLost says that a text may have names that are not kept.
 var ErrLost = errors.New("there are more than can be kept in memory")
 
+// ErrOdd says that names may stand in a text in another form: with signs that are escaped
+// or doubled, differently in each form and again in each text that quotes another.
+var ErrOdd = errors.New("one has quotes, spaces or other signs that are written in another way")
+
 // Meet gives a name an alias of a kind, if it has none. Beyond the last alias a name is
 // kept without one of its own, since texts are searched only for what is kept.
 func (a *Table) Meet(kind, name string) {
@@ -75,6 +81,7 @@ func (a *Table) Meet(kind, name string) {
 	a.Of[name] = a.next(kind, name, len(a.Of))
 	if len(name) >= leastName {
 		a.search.add(name)
+		a.odd = a.odd || strings.ContainsAny(name, `"\`) || render.Safe(name) != name || strings.Join(strings.Fields(name), " ") != name
 	}
 }
 
@@ -285,10 +292,13 @@ func (p *Private) Meet(c *check.Change) {
 }
 
 // Text replaces names and addresses. It fails where there may be names that are not
-// kept.
+// found.
 func (p *Private) Text(s string) (string, error) {
-	if p.aliases.lost {
+	switch {
+	case p.aliases.lost:
 		return "", ErrLost
+	case p.aliases.odd:
+		return "", ErrOdd
 	}
 	return p.aliases.replace(s), nil
 }

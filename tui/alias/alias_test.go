@@ -141,6 +141,23 @@ func TestNamesAreKeptUpToABound(t *testing.T) {
 	}
 }
 
+// A name with signs that some form escapes, doubles or leaves out is not to be found in all
+// of them: nothing is exported.
+func TestOddNamesAreNotExported(t *testing.T) {
+	for name, odd := range map[string]bool{
+		`a"b`: true, `a\b`: true, "a\nb": true, "a\tb": true, "a\u202eb": true, "a\u00a0b": true, "a\xffb": true, "a  b": true, " ab": true, "ab ": true,
+		"a b": false, "a,b": false, "it's": false, "größe": false, "<a>&b": false, "xdstp://a/b?c=d#e": false, "outbound|80||web": false, `"`: false,
+	} {
+		var a Table
+		a.Meet("client", "gw-0")
+		p := a.Private()
+		p.Meet(&check.Change{Change: engine.Change{Type: "CDS", Message: &decode.Message{Names: []string{name}}}})
+		if got, err := p.Text("of gw-0"); errors.Is(err, ErrOdd) != odd || odd != (got == "") {
+			t.Errorf("with %q: %q, %v", name, got, err)
+		}
+	}
+}
+
 // A name is found whenever it came, and only few runs are looked through.
 func TestSearch(t *testing.T) {
 	var r search
