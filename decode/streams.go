@@ -61,14 +61,6 @@ func (s *Streams) Step(e *session.Entry) (*Stream, *Conn) {
 		s.held.Method = xds.Held()
 		return &s.held, nil
 	}
-	if e.Gap != nil {
-		for _, id := range e.Gap.Ended {
-			s.end(id, s.all[id])
-		}
-		for _, id := range e.Gap.Closed {
-			s.disconnect(id, s.conns[id])
-		}
-	}
 	if e.Stream == 0 {
 		return nil, s.conns[e.Conn]
 	}

@@ -13,26 +13,6 @@ func content(text string) []session.Field {
 	return []session.Field{{Name: "content-type", Value: text}}
 }
 
-// What ended in a gap is no longer known, as if the end had been seen.
-func TestStreamsThatEndInAGap(t *testing.T) {
-	s := NewStreams()
-	for id := range session.StreamID(2 * maxEnded) {
-		s.Step(&session.Entry{Conn: session.ConnID(id/2 + 1), Stream: id + 1, Kind: session.KindOpen, Method: ads})
-	}
-	for id := range session.StreamID(maxEnded + 10) {
-		s.Step(&session.Entry{Kind: session.KindGap, Gap: &session.Gap{Streams: []session.StreamID{id + 1}, Ended: []session.StreamID{id + 1}}})
-	}
-	if streams, conns := s.Len(); streams != 2*maxEnded-10 || conns != maxEnded {
-		t.Errorf("%d streams and %d connections are known", streams, conns)
-	}
-	for id := range session.ConnID(maxEnded) {
-		s.Step(&session.Entry{Kind: session.KindGap, Gap: &session.Gap{Closed: []session.ConnID{id + 1, 1 << 40}}})
-	}
-	if streams, conns := s.Len(); streams != 0 || conns != 0 {
-		t.Errorf("%d streams and %d connections are known after the end", streams, conns)
-	}
-}
-
 // A stream is known from its headers to some time after its end, and a
 // connection as long as it lasts.
 func TestStreams(t *testing.T) {

@@ -307,7 +307,7 @@ func (l *Log) Append(e session.Entry) session.Seq {
 	l.lost.Add(&e)
 	l.stats.Lost++
 	seq := l.seq
-	if l.lost.Full() && l.queue.Fair(0, queue.EntryCost+3*8*format.MaxGapStreams) {
+	if l.lost.Full() && l.queue.Fair(0, l.lost.Cost()) {
 		l.tellLocked(&l.lost) // while it can name the streams
 	}
 	return seq
@@ -338,7 +338,7 @@ func (l *Log) putLocked(e session.Entry, charged int64, large bool) {
 	}
 }
 
-// tellLocked adds the Gap entries of what was lost.
+// tellLocked adds the Gap entries of what was lost, and what ended in them.
 func (l *Log) tellLocked(lost *queue.Holes) {
 	for _, gap := range lost.Close() {
 		l.addLocked(gap, queue.CostOf(&gap), false)

@@ -114,7 +114,8 @@ func (o openStreams) step(e *session.Entry) {
 		if len(o) < format.MaxGapStreams {
 			maps.DeleteFunc(o, func(_ session.StreamID, conn session.ConnID) bool { return conn == e.Conn })
 		}
-	case e.Stream != 0 && !known && len(o) < format.MaxGapStreams:
+	case e.Kind != session.KindOpen && e.Kind != session.KindMessage || e.Stream == 0 || known:
+	case len(o) < format.MaxGapStreams:
 		o[e.Stream] = e.Conn
 	}
 }

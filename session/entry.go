@@ -216,12 +216,7 @@ type Gap struct {
 	Entries     uint64
 	Bytes       int64      // of message payload
 	Streams     []StreamID // the streams touched, without repetition; at most 1,024
-	// Ended are those of these streams whose end is missing, and Closed the
-	// connections whose end is, at most 1,024 each. Only a log that dropped
-	// entries can tell.
-	Ended  []StreamID
-	Closed []ConnID
-	Cause  GapCause
+	Cause       GapCause
 }
 
 // GapCause says why entries are missing.

@@ -148,7 +148,7 @@ func TestStreamsOfAGapAreBounded(t *testing.T) {
 		e := session.Entry{Seq: 9, Gap: &session.Gap{Streams: make([]session.StreamID, listed)}}
 		k, st := New(Options{}), &Stream{Types: newTypes()}
 		k.Streams[1] = st
-		k.gap(&e)
+		k.gap(e.Gap)
 		is(t, fmt.Sprint("lost with ", listed), st.Lost, all)
 		x, quoted := NewExcerpt(), &quotedStream{}
 		x.streams[1] = quoted

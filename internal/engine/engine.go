@@ -109,7 +109,7 @@ func (k *Engine) Step(e *session.Entry) Change {
 			st.HalfClosed, st.HalfClosedAt = k.Now, e.Seq
 		}
 	case session.KindGap:
-		k.gap(e)
+		k.gap(e.Gap)
 	case session.KindNote:
 		k.static.note(e)
 	case session.KindHeld:
@@ -124,7 +124,7 @@ func (k *Engine) Step(e *session.Entry) Change {
 			c.Ended = true
 		}
 	case session.KindDisconnect:
-		k.disconnect(e.Conn, e.Seq, "the connection was closed by the "+e.Side.String())
+		k.disconnect(e)
 	}
 	return c
 }
@@ -161,30 +161,28 @@ func (k *Engine) about(e *session.Entry, st *Stream) (c Change) {
 }
 
 // disconnect ends what is still open on a connection.
-func (k *Engine) disconnect(id session.ConnID, at session.Seq, why string) {
-	cn := k.conns[id]
+func (k *Engine) disconnect(e *session.Entry) {
+	cn := k.conns[e.Conn]
 	if cn == nil {
 		return
 	}
-	for _, stream := range slices.SortedFunc(cn.ids(), cmp.Compare) {
-		if st := k.Streams[stream]; st != nil {
-			k.end(st, at, why)
+	why := "the connection was closed by the " + e.Side.String()
+	for _, id := range slices.SortedFunc(cn.ids(), cmp.Compare) {
+		if st := k.Streams[id]; st != nil {
+			k.end(st, e.Seq, why)
 		}
-		delete(k.late, stream)
+		delete(k.late, id)
 	}
 	for _, p := range cn.polls {
-		k.hangUp(p, id, why)
+		k.hangUp(p, e.Conn, why)
 	}
-	delete(k.conns, id)
+	delete(k.conns, e.Conn)
 }
 
-// gap marks the streams that lost entries, and ends what ended in it.
-func (k *Engine) gap(e *session.Entry) {
-	g := e.Gap
-	if g == nil {
-		return
-	}
+// gap marks the streams that lost entries.
+func (k *Engine) gap(g *session.Gap) {
 	switch {
+	case g == nil:
 	case len(g.Streams) >= maxGapStreams:
 		for _, st := range k.Streams {
 			st.gap(g.Cause)
@@ -196,18 +194,7 @@ func (k *Engine) gap(e *session.Entry) {
 			}
 		}
 	}
-	for _, id := range g.Ended {
-		if st := k.Streams[id]; st != nil {
-			k.end(st, e.Seq, unseenEnd)
-		}
-	}
-	for _, id := range g.Closed {
-		k.disconnect(id, e.Seq, unseenEnd)
-	}
 }
-
-// unseenEnd is why a stream ended of which nobody saw how.
-const unseenEnd = "its end was not seen"
 
 const (
 	maxStreams    = 1 << 16 // that are followed at one time

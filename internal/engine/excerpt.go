@@ -92,7 +92,18 @@ func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
 			x.need(e.Seq)
 		}
 	case session.KindDisconnect:
-		x.disconnect(e.Seq, e.Conn)
+		if cn == nil {
+			break
+		}
+		if cn.kept {
+			x.need(e.Seq)
+		}
+		for _, id := range slices.Clone(cn.streams) {
+			if st := x.streams[id]; st != nil {
+				x.end(e.Seq, id, st)
+			}
+		}
+		delete(x.conns, e.Conn)
 	case session.KindGap:
 		x.gap(e)
 	case session.KindHeld:
@@ -176,23 +187,6 @@ func (x *Excerpt) stream(e *session.Entry) *quotedStream {
 	return st
 }
 
-// disconnect ends a connection and what is still open on it.
-func (x *Excerpt) disconnect(at session.Seq, id session.ConnID) {
-	cn := x.conns[id]
-	if cn == nil {
-		return
-	}
-	if cn.kept {
-		x.need(at)
-	}
-	for _, id := range slices.Clone(cn.streams) {
-		if st := x.streams[id]; st != nil {
-			x.end(at, id, st)
-		}
-	}
-	delete(x.conns, id)
-}
-
 // end remembers that of a stream, for messages that crossed it.
 func (x *Excerpt) end(at session.Seq, id session.StreamID, st *quotedStream) {
 	if st.kept {
@@ -235,17 +229,6 @@ func (x *Excerpt) gap(e *session.Entry) {
 				touch(st)
 			}
 		}
-	}
-	if e.Gap == nil {
-		return
-	}
-	for _, id := range e.Gap.Ended {
-		if st := x.streams[id]; st != nil {
-			x.end(e.Seq, id, st)
-		}
-	}
-	for _, id := range e.Gap.Closed {
-		x.disconnect(e.Seq, id)
 	}
 }
 

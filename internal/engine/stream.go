@@ -156,7 +156,7 @@ func (k *Engine) streamOf(e *session.Entry) *Stream {
 // open begins a stream; nil if there is no room.
 func (k *Engine) open(e *session.Entry) *Stream {
 	if old := k.Streams[e.Stream]; old != nil { // it was opened again without an end
-		k.end(old, e.Seq, unseenEnd)
+		k.end(old, e.Seq, "its end was not seen")
 	}
 	delete(k.late, e.Stream)
 	st := k.begin(e)

@@ -104,13 +104,7 @@ func (f *fields) gap(g *session.Gap) {
 	number(f, "last", &g.Last)
 	number(f, "entries", &g.Entries)
 	number(f, "bytes", &g.Bytes)
-	ids(f, "streams", "a stream", &g.Streams)
-	ids(f, "ended", "a stream", &g.Ended)
-	ids(f, "closed", "a connection", &g.Closed)
+	list(f, "streams", &g.Streams, func(s *session.StreamID) document.Tree { return numberTree(*s) },
+		func(n *yaml.Node) session.StreamID { return parse[session.StreamID](f, "a stream", n.Value, n) })
 	word(f, "cause", []string{"lost", "cut", "cut-bare"}, &g.Cause)
-}
-
-func ids[T ~uint64](f *fields, name, what string, v *[]T) {
-	list(f, name, v, func(id *T) document.Tree { return numberTree(*id) },
-		func(n *yaml.Node) T { return parse[T](f, what, n.Value, n) })
 }

@@ -161,13 +161,6 @@ func (c *codec) gap(g *session.Gap) {
 	if number(c, 6, &cause) {
 		g.Cause = session.GapCause(min(cause, math.MaxUint8))
 	}
-	if c.in == nil {
-		c.out = appendPacked(appendPacked(c.out, 7, g.Ended), 8, g.Closed)
-	} else if c.takes(7) {
-		g.Ended, c.err = parsePacked(g.Ended, c.in.Body, MaxGapStreams)
-	} else if c.takes(8) {
-		g.Closed, c.err = parsePacked(g.Closed, c.in.Body, MaxGapStreams)
-	}
 }
 
 func (c *codec) note(n *session.Note) {

@@ -19,17 +19,18 @@ type Holes []hole
 
 // hole is one range.
 type hole struct {
-	gap  session.Gap
-	seen map[session.StreamID]bool // whether its end is lost
+	gap   session.Gap
+	seen  map[session.StreamID]bool // whether it began in the hole
+	conns map[session.ConnID]bool   // that began in it
+	ends  []session.Entry           // of streams and connections that began before
 }
 
 func (h Holes) Open() bool { return len(h) > 0 }
 
-// Full says that more streams, or connections that ended, could not be told by
-// name.
+// Full says that more streams, or more ends, could not be told by name.
 func (h Holes) Full() bool {
 	return slices.ContainsFunc(h, func(in hole) bool {
-		return max(len(in.gap.Streams), len(in.gap.Closed)) >= format.MaxGapStreams-1
+		return max(len(in.gap.Streams), len(in.ends)) >= format.MaxGapStreams-1
 	})
 }
 
@@ -43,22 +44,11 @@ func (h *Holes) Add(e *session.Entry) {
 		for _, s := range g.Streams {
 			in.touch(s)
 		}
-		for _, s := range g.Ended {
-			in.end(s)
-		}
-		for _, c := range g.Closed {
-			in.close(c)
-		}
 	}
 	in := h.reach(e.Seq, e.Seq)
 	in.gap.Entries++
 	in.touch(e.Stream)
-	switch e.Kind {
-	case session.KindTrailer, session.KindCancel:
-		in.end(e.Stream)
-	case session.KindDisconnect:
-		in.close(e.Conn)
-	}
+	in.lives(e)
 	if e.Message != nil {
 		in.gap.Bytes += e.Message.Data.Len()
 	}
@@ -93,26 +83,59 @@ func (h *hole) touch(id session.StreamID) {
 	h.gap.Streams = append(h.gap.Streams, id)
 }
 
-// end notes that the end of a stream is lost, if the gap names the stream.
-func (h *hole) end(id session.StreamID) {
-	if ended, named := h.seen[id]; named && !ended {
-		h.seen[id] = true
-		h.gap.Ended = append(h.gap.Ended, id)
+// Cost is what all that Close returns is charged.
+func (h Holes) Cost() (n int64) {
+	for _, in := range h {
+		n += int64(EntryCost*(1+len(in.ends)) + 8*len(in.gap.Streams))
 	}
+	return n
 }
 
-func (h *hole) close(id session.ConnID) {
-	if len(h.gap.Closed) < format.MaxGapStreams {
-		h.gap.Closed = append(h.gap.Closed, id)
+// lives keeps what ends, for who has seen it begin would take it for open for ever.
+// Of what began in the same hole nobody knows.
+func (h *hole) lives(e *session.Entry) {
+	switch e.Kind {
+	case session.KindConnect:
+		if h.conns == nil {
+			h.conns = make(map[session.ConnID]bool)
+		}
+		if len(h.conns) < format.MaxGapStreams {
+			h.conns[e.Conn] = true
+		}
+		return
+	case session.KindOpen:
+		if _, named := h.seen[e.Stream]; named {
+			h.seen[e.Stream] = true
+		}
+		return
+	case session.KindTrailer, session.KindCancel:
+		if h.seen[e.Stream] {
+			return
+		}
+	case session.KindDisconnect:
+		if h.conns[e.Conn] {
+			return
+		}
+	default:
+		return
 	}
+	if len(h.ends) == format.MaxGapStreams {
+		return
+	}
+	end := session.Entry{Conn: e.Conn, Stream: e.Stream, H2: e.H2, Kind: e.Kind, Side: e.Side}
+	if s := e.Status; s != nil {
+		end.Status = &session.Status{Code: s.Code, Reset: s.Reset, WasReset: s.WasReset, HTTP: s.HTTP}
+	}
+	h.ends = append(h.ends, end)
 }
 
-// Close returns what was collected, as Gap entries, and begins anew.
-func (h *Holes) Close() []session.Entry {
-	gaps := make([]session.Entry, len(*h))
-	for i, in := range *h {
-		gaps[i] = session.Entry{Kind: session.KindGap, Side: session.Proxy, Gap: &in.gap}
+// Close returns what was collected, as Gap entries, behind each of them what ended
+// in it, and begins anew. An end has lost its text and its time.
+func (h *Holes) Close() (told []session.Entry) {
+	for _, in := range *h {
+		told = append(told, session.Entry{Kind: session.KindGap, Side: session.Proxy, Gap: &in.gap})
+		told = append(told, in.ends...)
 	}
 	*h = nil
-	return gaps
+	return told
 }

@@ -55,7 +55,7 @@ func CostOf(e *session.Entry) int64 {
 		n += int64(len(e.GoAway.Debug))
 	}
 	if e.Gap != nil {
-		n += int64(8 * (len(e.Gap.Streams) + len(e.Gap.Ended) + len(e.Gap.Closed)))
+		n += int64(8 * len(e.Gap.Streams))
 	}
 	return n + costOfFields(e.Headers) + costOfFields(e.Sent)
 }

@@ -3,7 +3,6 @@ package queue
 import (
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -178,33 +177,48 @@ func TestQueueReleases(t *testing.T) {
 	}
 }
 
-// A gap says which of its streams and which connections ended in it, also where
-// another gap was lost.
+// Behind a gap comes what ended in it, but for what began in it, too.
 func TestHolesTellWhatEnded(t *testing.T) {
 	var h Holes
-	h.Add(&session.Entry{Seq: 1, Conn: 1, Stream: 1, Kind: session.KindMessage})
-	h.Add(&session.Entry{Seq: 2, Conn: 1, Stream: 2, Kind: session.KindTrailer})
-	h.Add(&session.Entry{Seq: 3, Conn: 1, Stream: 2, Kind: session.KindCancel})
-	h.Add(&session.Entry{Seq: 4, Conn: 2, Kind: session.KindDisconnect})
-	h.Add(&session.Entry{Seq: 9, Kind: session.KindGap, Gap: &session.Gap{
-		First: 5, Last: 8, Entries: 4, Streams: []session.StreamID{1, 7, 8}, Ended: []session.StreamID{7, 1}, Closed: []session.ConnID{5},
-	}})
-	gaps := h.Close()
-	if len(gaps) != 1 {
-		t.Fatalf("%d gaps", len(gaps))
+	for i, e := range []session.Entry{
+		{Conn: 1, Stream: 1, Kind: session.KindMessage},
+		{Conn: 1, Stream: 2, Kind: session.KindTrailer, Status: &session.Status{Code: 14, Message: "long", HTTP: 200}},
+		{Conn: 1, Stream: 3, Kind: session.KindOpen},
+		{Conn: 1, Stream: 3, Kind: session.KindCancel},
+		{Conn: 2, Kind: session.KindConnect},
+		{Conn: 2, Kind: session.KindDisconnect},
+		{Conn: 1, Kind: session.KindDisconnect, Side: session.Client},
+	} {
+		e.Seq = session.Seq(i + 1)
+		h.Add(&e)
 	}
-	if g := gaps[0].Gap; !slices.Equal(g.Streams, []session.StreamID{1, 2, 7, 8}) ||
-		!slices.Equal(g.Ended, []session.StreamID{2, 7, 1}) || !slices.Equal(g.Closed, []session.ConnID{2, 5}) {
-		t.Errorf("%+v", g)
+	if want := int64(3*EntryCost + 3*8); h.Cost() != want {
+		t.Errorf("they cost %d, want %d", h.Cost(), want)
 	}
-	for i := range session.ConnID(2 * format.MaxGapStreams) {
+	told := h.Close()
+	if len(told) != 3 || told[0].Gap == nil || told[0].Gap.Entries != 7 {
+		t.Fatalf("%d entries: %+v", len(told), told)
+	}
+	if want := (session.Entry{Conn: 1, Stream: 2, Kind: session.KindTrailer, Status: &session.Status{Code: 14, HTTP: 200}}); !reflect.DeepEqual(told[1], want) {
+		t.Errorf("the end of the stream is %+v", told[1])
+	}
+	if want := (session.Entry{Conn: 1, Kind: session.KindDisconnect, Side: session.Client}); !reflect.DeepEqual(told[2], want) {
+		t.Errorf("the end of the connection is %+v", told[2])
+	}
+	for i := range session.Seq(2 * format.MaxGapStreams) {
 		if was := i >= format.MaxGapStreams-1; h.Full() != was {
-			t.Fatalf("after %d connections it is full: %v", i, !was)
+			t.Fatalf("after %d ends it is full: %v", i, !was)
 		}
-		h.Add(&session.Entry{Seq: session.Seq(i) + 1, Conn: i + 1, Kind: session.KindDisconnect})
+		h.Add(&session.Entry{Seq: i + 1, Conn: session.ConnID(i + 1), Kind: session.KindDisconnect})
 	}
-	if n := len(h.Close()[0].Gap.Closed); n != format.MaxGapStreams {
-		t.Errorf("%d connections", n)
+	if n := len(h.Close()); n != 1+format.MaxGapStreams {
+		t.Errorf("%d entries tell of it", n)
+	}
+	for i := range session.Seq(2 * format.MaxGapStreams) {
+		h.Add(&session.Entry{Seq: i + 1, Conn: session.ConnID(i + 1), Kind: session.KindConnect})
+	}
+	if n := len(h[0].conns); n != format.MaxGapStreams {
+		t.Errorf("%d connections are remembered", n)
 	}
 }
 
