@@ -221,7 +221,7 @@ func startIn(path string, f blocks.File, o Options, store segmentStore) (*Log, e
 	if err != nil {
 		return nil, err
 	}
-	l.stats.Bytes = file.End
+	l.stats.Bytes, l.stats.Segment = file.End, h.Segment
 	l.parts = []partFacts{file.facts(&h)}
 	if store != nil {
 		l.store = store

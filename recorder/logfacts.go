@@ -78,6 +78,7 @@ func (l *Log) addPart(h *format.FileHeader, old, next *logFile) {
 	last := &l.parts[len(l.parts)-1]
 	*last = old.facts(&last.header)
 	l.parts = append(l.parts, next.facts(h))
+	l.stats.Segment = h.Segment
 }
 
 // dropParts forgets the facts of segments that are no longer in s.

@@ -171,6 +171,7 @@ func (w *writer) leave(why string) (path string, entries uint64, err error) {
 	l.path = f.Name()
 	l.parts[len(l.parts)-1] = b.facts(&s.header)
 	l.stats.Losses++
+	l.stats.Segment = s.header.Segment
 	w.countLocked()
 	if cannot != nil {
 		l.addLocked(unrepeated(why, cannot), queue.EntryCost, false)

@@ -254,7 +254,6 @@ func (w *writer) countLocked() {
 	w.log.stats.Bytes = w.bytes()
 	newest := &w.log.parts[len(w.log.parts)-1]
 	*newest = w.file.facts(&newest.header)
-	w.log.stats.Segment = newest.header.Segment
 }
 
 // bytes is the length of the recording.

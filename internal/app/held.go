@@ -24,6 +24,9 @@ func (s *Assembly) askHeld(found []held.Place) (*asking, error) {
 	o.Append, o.Said = s.Log.Append, s.saidOfHeld
 	o.Log = func() (lost, segment uint64) {
 		stats := s.Log.Stats()
+		if s.Log.Path() == "" { // in memory, what is old makes room for what passes
+			stats.Segment = 0
+		}
 		return stats.Lost, stats.Segment
 	}
 	return &asking{held.Start(*o)}, nil

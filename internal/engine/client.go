@@ -64,7 +64,10 @@ func (k *Engine) account(t *Stream) {
 		return
 	}
 	if of := k.clients.byID[t.account]; of != nil { // it was taken for another
-		of.live = without(of.live, t)
+		if of.live = without(of.live, t); !of.here() {
+			of.gone = k.Now
+			k.gone(of)
+		}
 	}
 	t.account = id
 	k.entered(t, id)

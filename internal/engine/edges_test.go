@@ -61,6 +61,25 @@ func TestAccountsOfAConnection(t *testing.T) {
 	}
 }
 
+// A client whose last stream turns out to be that of another is gone, and counts to
+// what is remembered.
+func TestStreamThatWasTakenForAnothers(t *testing.T) {
+	s := newScript(t)
+	s.open(1, adsMethod)
+	s.line("C> type=CDS V= N= R=[] node=n1")
+	s.open(2, adsMethod)
+	s.line("C> type=CDS V= N= R=[]")
+	s.step(session.Entry{Stream: 1, Conn: s.tracker.Streams[1].Conn, Kind: session.KindTrailer})
+	of := s.tracker.clients.byID["n1"]
+	if !of.here() || of.memento != nil {
+		t.Fatalf("%+v", of)
+	}
+	s.line("C> type=LDS V= N= R=[] node=n2")
+	if of.here() || of.memento == nil || !s.tracker.clients.byID["n2"].here() {
+		t.Errorf("%+v", of)
+	}
+}
+
 // Where the response was not seen, a rejection says where a type stands, and what a client
 // says to another one does not.
 func TestStatusOfWhatWasNotSeen(t *testing.T) {

@@ -189,12 +189,12 @@ func TestElsewhere(t *testing.T) {
 		whole   bool
 	}{
 		{whole: true}, // the first answer
-		{passed: wholeEvery},
-		{segment: 1, passed: wholeEvery - time.Minute},
-		{segment: 4, passed: wholeEvery, whole: true},
-		{segment: 4, passed: 2 * wholeEvery},
+		{passed: elsewhereEvery},
+		{segment: 1, passed: elsewhereEvery - time.Minute},
+		{segment: 4, passed: elsewhereEvery, whole: true},
+		{segment: 4, passed: 2 * elsewhereEvery},
 		{segment: 5, passed: time.Minute},
-		{segment: 5, passed: wholeEvery, whole: true},
+		{segment: 5, passed: elsewhereEvery, whole: true},
 	} {
 		segment, said = c.segment, nil
 		if i > 0 {

@@ -17,11 +17,13 @@ const (
 	// share is the part of the time, one in so many, for which a client may be
 	// busy with us.
 	share = 10
-	// wholeEvery is how long after a whole entry the next one is due, if anything
-	// changed or another segment has begun, which has to be understood alone.
-	wholeEvery = 5 * time.Minute
-	maxCauses  = 16
-	starting   = 10 * time.Second
+	// wholeEvery is how long after a whole entry the next one is due if anything
+	// changed, and elsewhereEvery if only another segment has begun: all answers
+	// together may fill one, and must not fill one after the other.
+	wholeEvery     = 5 * time.Minute
+	elsewhereEvery = time.Hour
+	maxCauses      = 16
+	starting       = 10 * time.Second
 )
 
 // poller asks one place. But for what is said, it is of one goroutine.
@@ -142,7 +144,7 @@ func (p *poller) missed() bool {
 // elsewhere says whether the last whole one is in an earlier segment, and the next one
 // is due.
 func (p *poller) elsewhere(now time.Time) bool {
-	return p.writing != p.segment && now.Sub(p.whole) >= wholeEvery
+	return p.writing != p.segment && now.Sub(p.whole) >= elsewhereEvery
 }
 
 // guarded is ask, of which a panic is an error: what a client says must not end the
