@@ -340,8 +340,8 @@ func (l *Log) putLocked(e session.Entry, charged int64, large bool) {
 
 // tellLocked adds the Gap entries of what was lost, and what ended in them.
 func (l *Log) tellLocked(lost *queue.Holes) {
-	for _, gap := range lost.Close() {
-		l.addLocked(gap, queue.CostOf(&gap), false)
+	for _, e := range lost.Close() {
+		l.addLocked(e, queue.CostOf(&e), false)
 	}
 }
 

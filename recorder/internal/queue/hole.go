@@ -48,7 +48,7 @@ func (h *Holes) Add(e *session.Entry) {
 	in := h.reach(e.Seq, e.Seq)
 	in.gap.Entries++
 	in.touch(e.Stream)
-	in.lives(e)
+	in.follow(e)
 	if e.Message != nil {
 		in.gap.Bytes += e.Message.Data.Len()
 	}
@@ -91,9 +91,9 @@ func (h Holes) Cost() (n int64) {
 	return n
 }
 
-// lives keeps what ends, for who has seen it begin would take it for open for ever.
-// Of what began in the same hole nobody knows.
-func (h *hole) lives(e *session.Entry) {
+// follow notes what begins in the hole, and keeps the end of what began before it:
+// who has seen that begin would take it for open for ever.
+func (h *hole) follow(e *session.Entry) {
 	switch e.Kind {
 	case session.KindConnect:
 		if h.conns == nil {
