@@ -79,6 +79,7 @@ type ControlPlane struct {
 	addr    string              // where it listens, or listened last
 	version int                 // of the last world that was set
 	current map[string]versions // by node id: those of its world
+	coming  map[string]versions // by node id: those of a world that is being set
 	changed chan struct{}       // closed and replaced whenever current changes
 	running *serving            // nil while stopped
 }
@@ -106,6 +107,7 @@ func StartControlPlane(o Options) (*ControlPlane, error) {
 		addr:    o.Listen,
 		cache:   cache.NewSnapshotCache(o.Ordered, cache.IDHash{}, nil),
 		current: map[string]versions{},
+		coming:  map[string]versions{},
 		changed: make(chan struct{}),
 	}
 	return c, c.Start()
@@ -225,14 +227,32 @@ func (c *ControlPlane) Set(ctx context.Context, node string, w World) error {
 	if c.opts.OwnVersions {
 		current.keep(snapshot, before, c.opts.Ordered)
 	}
-	if err := c.cache.SetSnapshot(ctx, node, snapshot); err != nil {
-		return fmt.Errorf("world of %q: %w", node, err)
-	}
+	return c.become(node, current, func() error {
+		if err := c.cache.SetSnapshot(ctx, node, snapshot); err != nil {
+			return fmt.Errorf("world of %q: %w", node, err)
+		}
+		return nil
+	})
+}
+
+// become makes next the versions of the node's world by what push does. A
+// client may refuse some of them before push returns.
+func (c *ControlPlane) become(node string, next versions, push func() error) error {
 	c.mu.Lock()
-	c.current[node] = current
+	c.coming[node] = next
+	c.mu.Unlock()
+
+	err := push()
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.coming, node)
+	if err != nil {
+		return err
+	}
+	c.current[node] = next
 	close(c.changed)
 	c.changed = make(chan struct{})
-	c.mu.Unlock()
 	return nil
 }
 
@@ -270,15 +290,15 @@ func (c *ControlPlane) callbacks(ctx context.Context) server.Callbacks {
 }
 
 // pause holds the calling stream while the refused version is the present one
-// of the node's type: see Options.ResendPause.
+// of the node's type, or about to be: see Options.ResendPause.
 func (c *ControlPlane) pause(ctx context.Context, node, typeURL, refused string) {
 	t := time.NewTimer(c.opts.ResendPause)
 	defer t.Stop()
 	for {
 		c.mu.Lock()
-		current, changed := c.current[node][typeURL].name, c.changed
+		current, coming, changed := c.current[node][typeURL].name, c.coming[node][typeURL].name, c.changed
 		c.mu.Unlock()
-		if current != refused {
+		if current != refused && coming != refused {
 			return
 		}
 		select {
