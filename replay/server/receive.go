@@ -135,8 +135,10 @@ func (p *part) judge(ctx context.Context, at, r int32, v replay.Verdict, m *deco
 	switch {
 	case st.Answered == replay.None && v != replay.NACKed && !st.Silent:
 		p.tolerate(topic, n)
-	case st.Answered == replay.None && p.Partial:
-		p.server.ledger.Note("entry %d: the client rejects it, and its answer was not recorded: %s", st.Seq, replay.Bounded(text))
+	case st.Answered == replay.None && !st.Silent && (p.Partial || n+1 == len(topic.Responses)):
+		// Of the last one an answer may only not have been recorded. If it came in
+		// a loop of rejections, the recording ends between a round and its answer.
+		p.server.ledger.Note("entry %d: the client rejects it, and what it answered in the recording is not known: %s", st.Seq, replay.Bounded(text))
 	case st.Verdict != v || st.Answered == replay.None:
 		t.judged[n] = judgedOther
 		if v != replay.NACKed && st.Answered != replay.None {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/standin"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -160,6 +161,45 @@ func TestUnanswerable(t *testing.T) {
 		p.topics[0].requests = requests
 		if got := strings.Join(p.unanswerable(), "; "); got != want {
 			t.Errorf("%d requests: %q, want %q", requests, got, want)
+		}
+	}
+}
+
+// A rejection of a response that has no answer in the recording is a difference if it
+// is known that there was none: if the client kept silent, or answered a later one.
+func TestRejectsUnanswered(t *testing.T) {
+	const (
+		first = "C> type=CDS V= N= R=[] node=n1\nS< type=CDS V=1 N=a res=[c1]\n"
+		again = "C> type=CDS V= N=a R=[] err=\"c1: is bad\"\nt=+10ms S< type=CDS V=1 N=b res=[c1]\n"
+		later = "S< type=CDS V=2 N=b res=[c2]\nC> type=CDS V=2 N=b R=[]\n"
+	)
+	for name, c := range map[string]struct {
+		script     string
+		nth        int // of the responses
+		partial    bool
+		difference bool
+	}{
+		"the last":                    {first, 0, false, false},
+		"the last round of a loop":    {first + again, 1, false, false},
+		"it answered a later one":     {first + later, 0, false, true},
+		"it kept silent":              {first + "t=+1h -- tick\n", 0, false, true},
+		"of which a part is missing":  {first + later, 0, true, false},
+		"of two, the last is unknown": {first + "S< type=CDS V=2 N=b res=[c2]\n", 1, false, false},
+	} {
+		s := serverOf(t, c.script)
+		p := s.parts[0]
+		p.Partial = c.partial
+		rejected := &decode.Message{Error: &decode.Error{Message: "c1: is bad"}}
+		for n, r := range p.Topics[0].Responses {
+			p.saidAt[r] = 1
+			if n == c.nth || n < c.nth && p.Steps[r].Verdict == replay.NACKed {
+				p.judge(t.Context(), 0, r, replay.NACKed, rejected)
+			}
+		}
+		report := s.ledger.Report(nil)
+		notes := strings.Join(report.Notes, "\n")
+		if report.Differs() != c.difference || strings.Contains(notes, "is not known: c1: is bad") == c.difference {
+			t.Errorf("%s: %v, notes %q", name, report.Differences, notes)
 		}
 	}
 }
