@@ -128,7 +128,7 @@ func TestDetailLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := detail.WholeText(all[got.Seq], detail.FormYAML)
+	text, err := detail.WholeText(all[got.Seq], detail.FormYAML, false)
 	if err != nil || strings.Count(text, "\n") < 60_000 {
 		t.Errorf("the pager gets %d lines, %v", strings.Count(text, "\n"), err)
 	}

@@ -322,6 +322,10 @@ func CauseFirst(s string) string {
 	return strings.TrimSpace(s[end+len("\n: "):]) + ", in " + strings.TrimSpace(what)
 }
 
+// Omitted stands where the middle of a text was left out. Beside it may stand
+// parts of words.
+const Omitted = " … "
+
 // Reason is a text of a peer in one line. Of a long one its middle goes: Envoy
 // puts what it rejects in front of why, gRPC behind it.
 func Reason(s string) string {
@@ -333,5 +337,5 @@ func Reason(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:half], "") + " … " + strings.ToValidUTF8(s[len(s)-half:], "")
+	return strings.ToValidUTF8(s[:half], "") + Omitted + strings.ToValidUTF8(s[len(s)-half:], "")
 }

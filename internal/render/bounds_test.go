@@ -332,7 +332,7 @@ func TestExplainFinding(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	for size, want := range map[int64]string{4: "[truncated]", 5: "[truncated]", 6: "[truncated: 5 B of 6 B kept]"} {
 		e := &session.Entry{Kind: session.KindMessage, Message: &session.Message{Truncated: true, Size: size, Data: session.Chunks{make([]byte, 5)}}}
-		if got := Describe(e, &check.Change{}, 80); got != want {
+		if got := Describe(e, &check.Change{}, 80, nil); got != want {
 			t.Errorf("%d bytes: %q", size, got)
 		}
 	}

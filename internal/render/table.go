@@ -25,6 +25,8 @@ type Table struct {
 	conns   map[session.ConnID]*lifetime
 	now     moment
 	names   shortname.Set // of clients, as they are met
+
+	hide func(string) string // how names and texts are written; nil: as they are
 }
 
 // moment is what is known around the entry that was seen last.
@@ -218,15 +220,17 @@ func (t *Table) Event(e *session.Entry, c *check.Change) (Event, bool) {
 }
 
 // Describe is what the line of a message says behind its columns, in at most so
-// many columns: notes, who sent it, and as many names as there is room for.
-func Describe(e *session.Entry, c *check.Change, columns int) string {
+// many columns: notes, who sent it, and as many names as there is room for. What
+// is shortened was written by hide before: a part of a name is not known as one.
+func Describe(e *session.Entry, c *check.Change, columns int, hide func(string) string) string {
 	if e.Message == nil {
 		return ""
 	}
-	t := Table{screen: columns}
+	t := Table{screen: columns, hide: hide}
 	var r row
 	t.messageRow(&r, e, c)
-	line := End(r.text, columns)
+	r.aside = t.hidden(r.aside)
+	line := End(t.hidden(r.text), columns)
 	if r.aside != "" && Width(line)+2+Width(r.aside) <= columns {
 		line = strings.TrimLeft(line+"  ("+r.aside+")", " ")
 	}
@@ -354,7 +358,7 @@ func (t *Table) someNames(names []string, room int) string {
 	var b strings.Builder
 	used := 0
 	for i, n := range names {
-		n = Safe(n)
+		n = t.hidden(Safe(n))
 		left := room - used - Width(more(len(names)-i-1))
 		if i > 0 {
 			left--
@@ -371,6 +375,13 @@ func (t *Table) someNames(names []string, room int) string {
 		used += Width(n)
 	}
 	return b.String()
+}
+
+func (t *Table) hidden(s string) string {
+	if t.hide == nil {
+		return s
+	}
+	return t.hide(s)
 }
 
 func more(n int) string {

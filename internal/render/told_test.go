@@ -40,7 +40,7 @@ func (w *teller) tell(e *session.Entry, c *check.Change) {
 		w.facts(ExplainFinding(&c.Findings[i])[:1])
 	}
 	if e.Message != nil {
-		fmt.Fprintf(w, "in 50: %s\n", Describe(e, c, 50))
+		fmt.Fprintf(w, "in 50: %s\n", Describe(e, c, 50, nil))
 	} else {
 		event, shown := w.pipe.Event(e, c)
 		fmt.Fprintf(w, "event: %q %t\n", event, shown)

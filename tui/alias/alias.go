@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/words"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
@@ -165,7 +167,48 @@ func (a *Table) replace(s string) string {
 		}
 		return s
 	}
-	return a.addresses(a.words(s))
+	return a.addresses(a.words(a.clipped(whole(s))))
+}
+
+// whole leaves out the words beside what was omitted from a text: they may be parts of
+// names, which nobody finds.
+func whole(s string) string {
+	before, after, cut := strings.Cut(s, engine.Omitted)
+	if !cut {
+		return s
+	}
+	const left = "(…)"
+	if i := strings.LastIndexFunc(before, unicode.IsSpace); i < 0 {
+		before = left
+	} else {
+		before = before[:i+1] + left
+	}
+	if i := strings.IndexFunc(after, unicode.IsSpace); i < 0 {
+		after = ""
+	} else {
+		after = after[i:]
+	}
+	return before + whole(after)
+}
+
+// clipped replaces what a finding has of a name that is too long for it.
+func (a *Table) clipped(s string) string {
+	const mark = "…"
+	from := 0
+	for {
+		at := strings.Index(s[from:], mark)
+		if at < 0 {
+			return s
+		}
+		at += from
+		from = at + len(mark)
+		for i := max(0, at-words.Most); i <= at-words.Most+utf8.UTFMax-1; i++ {
+			if a.search.begins(s[i:at]) {
+				s, from = s[:i]+hidden+s[from:], i+len(hidden)
+				break
+			}
+		}
+	}
 }
 
 // words replaces names. Of two that begin alike the longer one counts.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -72,6 +73,36 @@ func TestNames(t *testing.T) {
 	}
 	if a.Stamp() != 1+len(a.Of) {
 		t.Error(a.Stamp())
+	}
+}
+
+// Parts of names that are left where a text was cut go too.
+func TestPartsOfNames(t *testing.T) {
+	var a Table
+	a.On = true
+	long := "outbound|80||" + strings.Repeat("x", 250)
+	a.Meet("cluster", "web.prod")
+	a.Meet("cluster", long)
+	for _, tc := range [][2]string{
+		{"no web.prod, no w" + engine.Omitted + "prod: bad port", "no cluster-1, no (…) bad port"},
+		{"no we" + engine.Omitted + "od, and web" + engine.Omitted + "prod", "no (…) and (…)"},
+		{"web.p" + engine.Omitted, "(…)"},
+		{"12, …, 15", "12, …, 15"},
+		{"web.pr…", "web.pr…"}, // what we shorten was written with aliases before
+		{`"` + words.Clip(long) + `" is bad`, `"(hidden)" is bad`},
+		{words.Clip(long) + words.Clip(long), "(hidden)(hidden)"},
+		{long, "cluster-2"},
+		{strings.Repeat("y", 200) + "…", strings.Repeat("y", 200) + "…"},
+		{long[:196] + "…", long[:196] + "…"},
+	} {
+		if got := a.Text(tc[0]); got != tc[1] {
+			t.Errorf("%q is written as %q, not %q", tc[0], got, tc[1])
+		}
+	}
+	wide := strings.Repeat("界", 80)
+	a.Meet("cluster", wide)
+	if got := a.Text(words.Clip(wide)); got != "(hidden)" {
+		t.Errorf("%q of a name that is cut between two characters", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package alias
 import (
 	"slices"
 	"sort"
+	"strings"
 )
 
 // search finds texts at the beginning of others. Ever new ones cost little: they are
@@ -41,6 +42,18 @@ func (r *search) longest(s string) string {
 		}
 	}
 	return found
+}
+
+// begins says whether some text begins with s, and goes on.
+func (r *search) begins(s string) bool {
+	r.settle()
+	return slices.ContainsFunc(r.runs, func(run []string) bool {
+		i := sort.SearchStrings(run, s)
+		if i < len(run) && run[i] == s {
+			i++
+		}
+		return i < len(run) && strings.HasPrefix(run[i], s)
+	})
 }
 
 func longestOf(sorted []string, s string) string {

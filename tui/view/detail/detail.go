@@ -55,6 +55,7 @@ type pageKey struct {
 	form     Form
 	partner  session.Seq
 	findings int
+	private  bool // bytes are left out
 }
 
 // page is an entry in one form.
@@ -145,6 +146,7 @@ func (v *View) key(scr view.Screen) pageKey {
 			}
 		}
 	}
+	k.private = v.Form == FormWire && scr.Aliases().On
 	return k
 }
 

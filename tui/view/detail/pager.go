@@ -21,14 +21,14 @@ func (v *View) Pager(scr view.Screen) tea.Cmd {
 		}
 		return view.ToPager(scr, v, view.PagerText{Text: v.Pane.PlainText(), Ext: f.extension()})
 	}
-	log := scr.Log()
+	log, private := scr.Log(), scr.Aliases().On
 	return view.Answer(v, func() any {
 		all, err := log.Fetch.Fetch(log.Context, seq)
 		got := all[seq]
 		if got == nil {
 			return view.PagerText{Err: fmt.Errorf("cannot open %d in the pager: %w", seq, err)}
 		}
-		text, err := WholeText(got, f)
+		text, err := WholeText(got, f, private)
 		return view.PagerText{Text: text, Ext: f.extension(), Err: err}
 	})
 }
@@ -42,11 +42,11 @@ func (f Form) extension() string {
 	return "txt"
 }
 
-// WholeText is all of an entry in a form.
-func WholeText(got *index.Fetched, f Form) (string, error) {
+// WholeText is all of an entry in a form; in private without bytes.
+func WholeText(got *index.Fetched, f Form, private bool) (string, error) {
 	if f != FormWire {
 		return FormText(got, f)
 	}
-	lines, _ := wirePage(got, 1<<31)
+	lines, _ := wirePage(got, 1<<31, private)
 	return widget.LinesText(lines), nil
 }

@@ -52,7 +52,7 @@ func makePage(ctx context.Context, log *view.Log, k pageKey, findings []check.Fi
 		p.lines = compare.DiffPage(cmp.Items, cmp.Typ)
 	default:
 		var more int
-		p.lines, more = textPage(got, k.form, most)
+		p.lines, more = textPage(got, k.form, most, k.private)
 		if more > 0 {
 			p.lines = append([]widget.TextLine{moreLine(more)}, append(p.lines, moreLine(more))...)
 		}
@@ -62,9 +62,9 @@ func makePage(ctx context.Context, log *view.Log, k pageKey, findings []check.Fi
 }
 
 // textPage is an entry as YAML, JSON or bytes.
-func textPage(got *index.Fetched, f Form, most int) (lines []widget.TextLine, more int) {
+func textPage(got *index.Fetched, f Form, most int, private bool) (lines []widget.TextLine, more int) {
 	if f == FormWire {
-		return wirePage(got, most)
+		return wirePage(got, most, private)
 	}
 	text, err := FormText(got, f)
 	if err != nil {
@@ -96,7 +96,9 @@ func FormText(got *index.Fetched, f Form) (string, error) {
 	return string(doc.YAML()), nil
 }
 
-func wirePage(got *index.Fetched, most int) (lines []widget.TextLine, more int) {
+// wirePage are the fields of a message and its bytes; in private only the fields,
+// since in bytes no name is found and replaced.
+func wirePage(got *index.Fetched, most int, private bool) (lines []widget.TextLine, more int) {
 	msg := got.Entry.Message
 	if msg == nil {
 		return []widget.TextLine{widget.Heading(widget.Muted, "This entry is no message: there are no bytes to show.")}, 0
@@ -112,8 +114,15 @@ func wirePage(got *index.Fetched, most int) (lines []widget.TextLine, more int) 
 	if problem != "" {
 		lines = append(lines, widget.Heading(widget.Warned, problem), widget.TextLine{})
 	}
+	if private {
+		data = nil
+	}
 	rest, more := wireLines(fields, data, most)
-	return append(lines, rest...), more
+	lines = append(lines, rest...)
+	if private {
+		lines = append(lines, widget.Heading(widget.Warned, "Bytes are not shown while names are hidden. P shows both."))
+	}
+	return lines, more
 }
 
 // problemLines say what could not be read, before all the rest.

@@ -325,7 +325,7 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 			l.Add(widget.Accent, "  ; "+scr.Aliases().Text(s))
 		}
 		if d := v.details[r.Seq]; d != nil {
-			l.Add(widget.Muted, "  "+scr.Aliases().Text(render.Describe(&d.Entry, &d.Change, c.summary-2)))
+			l.Add(widget.Muted, "  "+render.Describe(&d.Entry, &d.Change, c.summary-2, scr.Aliases().Text))
 		}
 	}
 	return l

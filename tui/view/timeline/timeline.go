@@ -478,7 +478,7 @@ func (v *View) About(scr view.Screen) widget.Line {
 	if r.Kind != session.KindMessage {
 		l.Add(widget.Plain, scr.Aliases().Text(v.words(scr, &r).Text))
 	} else if d := v.details[r.Seq]; d != nil {
-		l.Add(widget.Plain, scr.Aliases().Text(render.Describe(&d.Entry, &d.Change, scr.Width()-2)))
+		l.Add(widget.Plain, render.Describe(&d.Entry, &d.Change, scr.Width()-2, scr.Aliases().Text))
 	}
 	return l
 }
