@@ -226,6 +226,9 @@ func (a *Archive) run() {
 			case <-a.stop:
 				last = true
 				break waiting
+			case <-a.ctx.Done():
+				again.Stop()
+				return
 			case <-again.C:
 				break waiting
 			case <-a.wake:

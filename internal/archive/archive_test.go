@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/objects"
@@ -434,6 +435,29 @@ func TestNothing(t *testing.T) {
 	if got := stored(t, url); len(got) != 0 {
 		t.Errorf("%d objects", len(got))
 	}
+}
+
+// TestDiscardAtOnce: who cannot begin is told why at once, and not when the directory
+// would be looked at again.
+func TestDiscardAtOnce(t *testing.T) {
+	dir, url := t.TempDir(), "file://"+t.TempDir()+"/"
+	synctest.Test(t, func(t *testing.T) {
+		store, prefix, err := objects.Open(url, objects.Options{Create: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := New(filepath.Join(dir, "run.xdsp"), Options{URL: url, Store: store, Prefix: prefix, Cluster: "c", Name: "p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now() // of a clock that goes on only while all wait
+		a.Start(began)
+		synctest.Wait()
+		a.Discard()
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("it waited %v", waited)
+		}
+	})
 }
 
 // TestNotOurs has objects in the place of segments: half of one, another, and a whole
