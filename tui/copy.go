@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -58,8 +59,12 @@ func sizeNote(text string) string {
 // screenText is what the view shows, without what fills the screen.
 func (m *Model) screenText() string {
 	rows := m.h - m.bodyTop() - 3
+	lines := m.top().Draw(m, m.w, max(rows, 1))
+	if _, ours := m.top().(*page.Help); m.private() && !ours {
+		m.aliases.Hide(lines)
+	}
 	var b strings.Builder
-	for _, l := range m.top().Draw(m, m.w, max(rows, 1)) {
+	for _, l := range lines {
 		b.WriteString(l.PlainText())
 		b.WriteByte('\n')
 	}

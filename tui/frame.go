@@ -35,7 +35,7 @@ func (m *Model) View() tea.View {
 		v.Cursor = tea.NewCursor(m.palette.Column(m.w), m.h-2)
 	}
 	if m.prompt != nil {
-		v.Cursor = tea.NewCursor(m.prompt.Column(m.w), m.h-2)
+		v.Cursor = tea.NewCursor(m.prompt.Column(m.w, m.aliases.Text), m.h-2)
 	}
 	return v
 }
@@ -273,7 +273,7 @@ func (m *Model) status() widget.Line {
 // of the selection.
 func (m *Model) messageLine() widget.Line {
 	if m.prompt != nil {
-		return m.prompt.Line(m.w)
+		return m.prompt.Line(m.w, m.aliases.Text)
 	}
 	if l, is := m.events.now(m.now()); is {
 		return l

@@ -88,9 +88,7 @@ func (m *Model) hideIn(lines []widget.Line, top int) {
 	if _, ours := m.top().(*page.Help); !ours {
 		m.aliases.Hide(lines[top:m.bodyBottom()])
 	}
-	if m.prompt == nil || m.prompt.Untyped() {
-		m.aliases.Hide(lines[m.h-2 : m.h-1])
-	}
+	m.aliases.Hide(lines[m.h-2 : m.h-1])
 	if m.prompt != nil {
 		m.aliases.Hide(lines[m.h-1:]) // what it offers
 	}

@@ -45,6 +45,7 @@ func TestPrivacyHidesParts(t *testing.T) {
 		fmt.Fprintf(&b, "S< type=CDS V=2 N=b res=[%s]\nC> type=CDS V=2 N=b R=[]\n", strings.ReplaceAll(all, ",", "#2,"))
 		fmt.Fprintf(&b, "C> type=EDS V= N= R=[%s]\nS< type=EDS V=2 N=e res=[%s]\nC> type=EDS V=2 N=x R=[%s]\n", all, clusters[1], all)
 	}
+	fmt.Fprintf(&b, "-- held node=%s source=envoy-admin at=127.0.0.1:9901 CDS/error=[%s@1#\"no room\"] CDS/gone=[%s@1]\n", clients[0], clusters[0], long[0])
 	b.WriteString("t=+40s -- tick\n")
 	src := played(t, b.String())
 	var keys []string

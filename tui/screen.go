@@ -112,7 +112,7 @@ func (m *Model) copyAs(seq session.Seq) {
 		m.Say("%d has no line in the timeline, so that there is no choice of forms", seq)
 		return
 	}
-	m.Push(menu.NewCopy(m.log, &r, m.aliases.Text(m.timeline.RowText(m, &r)), m.top()))
+	m.Push(menu.NewCopy(view.SourceName(m), &r, m.aliases.Text(m.timeline.RowText(m, &r)), m.top()))
 }
 
 // export asks what of this view is to be written.

@@ -54,11 +54,8 @@ func Round(d time.Duration) string {
 // written something that nobody would.
 func Bounded(s string) string { return clip.Text(s, 2048) }
 
-// Most is how many bytes Clip leaves of a text.
-const Most = 200
-
 // Clip shortens a name that a peer wrote.
-func Clip(s string) string { return clip.Text(s, Most) }
+func Clip(s string) string { return clip.Text(s, 200) }
 
 // Said quotes what a peer wrote. A text with quotes in it stands between
 // backquotes, if all of it can be printed.

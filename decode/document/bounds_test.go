@@ -83,7 +83,7 @@ func TestValuesAreBounded(t *testing.T) {
 // A long text is cut among the bytes, and a long key has a form of its own.
 func TestLongTextsAreCut(t *testing.T) {
 	text := strings.Repeat("a", maxWireText)
-	for more, want := range map[string]string{"": strconv.Quote(text), "b": strconv.Quote(text) + " and 1 bytes more"} {
+	for more, want := range map[string]string{"": strconv.Quote(text), "b": strconv.Quote(text+"…") + " and 1 bytes more"} {
 		e := entry{}
 		e.Type, e.Body = protowire.BytesType, []byte(text+more)
 		if got := wireValue(nil, &e); got != want {

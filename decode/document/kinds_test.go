@@ -124,7 +124,7 @@ func TestEveryKind(t *testing.T) {
 		{num(8, 2), `{"a_bool":true}`, "varint true"},
 		{str(9, "a\"b"), `{"a_string":"a\"b"}`, `len "a\"b"`},
 		{str(9, long), `{"a_string":"` + long + `"}`, `len "` + long + `"`},
-		{str(9, long+"yz"), `{"a_string":"` + long + `yz"}`, `len "` + long + `" and 2 bytes more`},
+		{str(9, long+"yz"), `{"a_string":"` + long + `yz"}`, `len "` + long + `…" and 2 bytes more`},
 		{str(9, ""), `{"a_string":""}`, `len ""`},
 		{str(12, "\x01\x02"), `{"a_bytes":"AQI="}`, "len 2 bytes"},
 		{str(12, ""), `{"a_bytes":""}`, "len empty"},

@@ -163,7 +163,7 @@ func wireValue(fd protoreflect.FieldDescriptor, e *entry) string {
 	if text && protoscan.IsText(e.Body) {
 		s := string(e.Body[:min(len(e.Body), maxWireText)])
 		if len(e.Body) > maxWireText {
-			return strconv.Quote(s) + fmt.Sprintf(" and %d bytes more", len(e.Body)-maxWireText)
+			return strconv.Quote(s+"…") + fmt.Sprintf(" and %d bytes more", len(e.Body)-maxWireText)
 		}
 		return strconv.Quote(s)
 	}

@@ -46,7 +46,7 @@ func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
 	case session.KindNote:
 		noteRow(r, e.Note)
 	case session.KindHeld:
-		r.text = heldText(e) + loadText(c)
+		r.text = heldText(e, t.screen == 0) + loadText(c)
 		if e.Held != nil && e.Held.Failed != "" {
 			r.sign, r.role, r.brief = "~", warned, false
 		}

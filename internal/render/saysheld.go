@@ -14,8 +14,9 @@ import (
 // they are.
 const mostHeldNames, heldNameWidth = 3, 60
 
-// heldText says in a line what a client says that it holds.
-func heldText(e *session.Entry) string {
+// heldText says in a line what a client says that it holds, in a whole line with
+// names as they are.
+func heldText(e *session.Entry, whole bool) string {
 	h := e.Held
 	if h == nil {
 		return "what the client holds"
@@ -34,14 +35,14 @@ func heldText(e *session.Entry) string {
 	var parts []string
 	if h.Whole {
 		parts = append(parts, "holds "+own.counts())
-	} else if text := own.names(decode.HeldActive); text != "" {
+	} else if text := own.names(decode.HeldActive, whole); text != "" {
 		parts = append(parts, "changed: "+text)
 	}
 	for _, state := range heldStates()[1:] {
 		if h.Whole && state == decode.HeldStatic {
 			continue
 		}
-		if text := own.names(state); text != "" {
+		if text := own.names(state, whole); text != "" {
 			parts = append(parts, heldWord(state)+": "+text)
 		}
 	}
@@ -89,7 +90,7 @@ func (h *holding) counts() string {
 }
 
 // names are the first resources in a state.
-func (h *holding) names(state decode.HeldState) string {
+func (h *holding) names(state decode.HeldState, whole bool) string {
 	var types, names, parts []string
 	n := 0
 	for i := range h.items {
@@ -103,7 +104,10 @@ func (h *holding) names(state decode.HeldState) string {
 	}
 	apart := shortname.New(names)
 	for i, name := range names {
-		text := apart.Fit(name, heldNameWidth)
+		text := name
+		if !whole {
+			text = apart.Fit(name, heldNameWidth)
+		}
 		if i == 0 || types[i] != types[i-1] {
 			text = Safe(types[i]) + " " + text
 		}

@@ -127,7 +127,7 @@ func TestHeldLine(t *testing.T) {
 func TestHeldNamesApart(t *testing.T) {
 	name := func(with string) string { return strings.Repeat("a", 40) + with + strings.Repeat("b", 40) }
 	e := heldEntry(t, false, said(t, "CDS", name("x"), active, nil), said(t, "CDS", name("y"), active, nil))
-	first, second, _ := strings.Cut(strings.TrimPrefix(heldText(e), "changed: CDS "), ", ")
+	first, second, _ := strings.Cut(strings.TrimPrefix(heldText(e, false), "changed: CDS "), ", ")
 	if first == second || !strings.Contains(first, "x") || !strings.Contains(second, "y") || Width(first) > heldNameWidth || Width(second) > heldNameWidth {
 		t.Errorf("%q, %q", first, second)
 	}
@@ -209,7 +209,7 @@ func TestHeldNamesAreBounded(t *testing.T) {
 		return heldEntry(t, false, all...)
 	}
 	for n, want := range map[int]string{mostHeldNames: "changed: EDS e0000, e0001, e0002", mostHeldNames + 1: "changed: EDS e0000, e0001, e0002 and 1 more"} {
-		if got := heldText(of(n)); got != want {
+		if got := heldText(of(n), false); got != want {
 			t.Errorf("%d: %q", n, got)
 		}
 	}

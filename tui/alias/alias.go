@@ -9,12 +9,12 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
@@ -173,42 +173,75 @@ func (a *Table) replace(s string) string {
 // whole leaves out the words beside what was omitted from a text: they may be parts of
 // names, which nobody finds.
 func whole(s string) string {
-	before, after, cut := strings.Cut(s, engine.Omitted)
-	if !cut {
+	var b strings.Builder
+	copied := 0
+	for at := strings.Index(s, engine.Omitted); at >= 0; {
+		from, end := at, at+len(engine.Omitted)
+		to := end
+		for from > copied && !endsWord(s[from-1]) {
+			from--
+		}
+		for to < len(s) && !endsWord(s[to]) {
+			to++
+		}
+		if mayName(s[from:at]) || mayName(s[end:to]) {
+			b.WriteString(s[copied:from])
+			b.WriteString("(…)")
+			copied = to
+		}
+		next := strings.Index(s[to:], engine.Omitted)
+		if next < 0 {
+			break
+		}
+		at = to + next
+	}
+	if copied == 0 {
 		return s
 	}
-	const left = "(…)"
-	if i := strings.LastIndexFunc(before, unicode.IsSpace); i < 0 {
-		before = left
-	} else {
-		before = before[:i+1] + left
-	}
-	if i := strings.IndexFunc(after, unicode.IsSpace); i < 0 {
-		after = ""
-	} else {
-		after = after[i:]
-	}
-	return before + whole(after)
+	b.WriteString(s[copied:])
+	return b.String()
 }
 
-// clipped replaces what a finding has of a name that is too long for it.
+// endsWord says whether a word that was cut can go on behind a byte: not behind what
+// surrounds texts in the forms in which they are written.
+func endsWord(c byte) bool { return c <= ' ' || strings.IndexByte("\"'`\\", c) >= 0 }
+
+// mayName says whether a part of a word may be one of a name or an address.
+func mayName(s string) bool {
+	return strings.ContainsAny(s, ".:") || strings.ContainsFunc(s, unicode.IsLetter)
+}
+
+// clipped replaces what is left of names that were too long for a text, or stood at its
+// end. Where "…" stands for the rest, what is before it may begin a name that is known.
 func (a *Table) clipped(s string) string {
-	const mark = "…"
-	from := 0
-	for {
-		at := strings.Index(s[from:], mark)
-		if at < 0 {
-			return s
+	const mark, least, most = "…", 4, 2 << 10
+	if !strings.Contains(s, mark) {
+		return s
+	}
+	var b strings.Builder
+	copied := 0
+	for at, end := 0, 0; ; at = end {
+		next := strings.Index(s[at:], mark)
+		if next < 0 {
+			break
 		}
-		at += from
-		from = at + len(mark)
-		for i := max(0, at-words.Most); i <= at-words.Most+utf8.UTFMax-1; i++ {
-			if a.search.begins(s[i:at]) {
-				s, from = s[:i]+hidden+s[from:], i+len(hidden)
-				break
+		at += next
+		end = at + len(mark)
+		for i := max(copied, at-most); i <= at-least; i++ {
+			if i > copied && WordByte(s[i]) && goesOn(s[:i]) || !a.search.begins(s[i:at]) {
+				continue
 			}
+			b.WriteString(s[copied:i])
+			b.WriteString(hidden)
+			copied = end
+			break
 		}
 	}
+	if copied == 0 {
+		return s
+	}
+	b.WriteString(s[copied:])
+	return b.String()
 }
 
 // words replaces names. Of two that begin alike the longer one counts.
@@ -269,18 +302,20 @@ func (a *Table) addresses(s string) string {
 		for end < len(s) && addressByte(s[end]) {
 			end++
 		}
-		run := strings.TrimRight(s[i:end], ".")
-		ip, err := netip.ParseAddr(run)
-		for range 2 { // it may end with a port, and with a colon of the sentence
-			if colon := strings.LastIndexByte(run, ':'); err != nil && colon > 0 {
-				run = run[:colon]
-				ip, err = netip.ParseAddr(run)
+		for from := i; from < end; {
+			if ip, n := addressAt(s[from:end]); n > 0 {
+				if !ip.IsLoopback() && !ip.IsUnspecified() {
+					b.WriteString(s[copied:from])
+					b.WriteString(a.address(ip.String()))
+					copied = from + n
+				}
+				break
 			}
-		}
-		if err == nil && !ip.IsLoopback() && !ip.IsUnspecified() {
-			b.WriteString(s[copied:i])
-			b.WriteString(a.address(ip.String()))
-			copied = i + len(run)
+			colon := strings.IndexByte(s[from:end], ':') // a word or a number before it may look like a part
+			if colon < 0 {
+				break
+			}
+			from += colon + 1
 		}
 		i = end - 1
 	}
@@ -291,14 +326,37 @@ func (a *Table) addresses(s string) string {
 	return b.String()
 }
 
+// addressAt is the address with which a run of its letters begins, and how many bytes
+// it has there; 0 if it begins with none.
+func addressAt(run string) (netip.Addr, int) {
+	const most = 64 // of an address, its port and what ends a sentence
+	if len(run) > most {
+		return netip.Addr{}, 0
+	}
+	run = strings.TrimRight(run, ".")
+	ip, err := netip.ParseAddr(run)
+	for range 2 { // it may end with a port, and with a colon of the sentence
+		if colon := strings.LastIndexByte(run, ':'); err != nil && colon > 0 {
+			run = run[:colon]
+			ip, err = netip.ParseAddr(run)
+		}
+	}
+	if err != nil {
+		return netip.Addr{}, 0
+	}
+	return ip, len(run)
+}
+
 func addressByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '.' || c == ':'
 }
 
-// HostPort takes an address with a port apart.
+// HostPort takes an address with a port apart. Names may look like one: those of
+// xdstp://, of files behind a word and a colon.
 func HostPort(s string) (host, port string, is bool) {
 	host, port, err := net.SplitHostPort(s)
-	return host, port, err == nil && port != ""
+	_, wrong := strconv.ParseUint(port, 10, 16)
+	return host, port, err == nil && wrong == nil && !strings.Contains(host, "/")
 }
 
 // Private hides names and addresses in what is exported, as the screen does. It
@@ -331,6 +389,12 @@ func (p *Private) Meet(c *check.Change) {
 	}
 	for i := range m.Resources {
 		p.aliases.Meet(kind, m.Resources[i].Name)
+	}
+	for i := range m.ResourceErrors {
+		p.aliases.Meet(kind, m.ResourceErrors[i].Name)
+	}
+	for i := range m.InitialVersions {
+		p.aliases.Meet(kind, m.InitialVersions[i].Name)
 	}
 }
 

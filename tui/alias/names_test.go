@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/check/words"
+	"github.com/xdsproxy/xdsproxy/internal/clip"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -42,6 +42,9 @@ func TestNames(t *testing.T) {
 		{"never met", "name-1"},
 		{"10.0.0.9", "addr-1"},
 		{"10.0.0.9:80", "addr-1:80"},
+		{"xdstp://auth/type/x", "name-2"},
+		{"file:/etc/x", "name-3"},
+		{"a/b:80", "name-4"},
 		{"[fd00::1]:80", "[addr-2]:80"},
 		{"127.0.0.1:80", "127.0.0.1:80"},
 		{"istiod:15010", "host-1:15010"},
@@ -62,6 +65,8 @@ func TestNames(t *testing.T) {
 		{"10.0.0.9.", "addr-1."},
 		{"10.0.0.9:80: refused", "addr-1:80: refused"},
 		{"x10.0.0.9", "x10.0.0.9"},
+		{"db:10.0.0.9:80 80:10.0.0.9 :10.0.0.9", "db:addr-1:80 80:addr-1 :addr-1"},
+		{"a:" + strings.Repeat("bbbbb:", 4000) + "10.0.0.9", "a:" + strings.Repeat("bbbbb:", 4000) + "addr-1"},
 		{"0.0.0.0:80", "0.0.0.0:80"},
 		{"1.2.3", "1.2.3"},
 		{"at fd00::1, and ::1", "at addr-2, and ::1"},
@@ -88,12 +93,16 @@ func TestPartsOfNames(t *testing.T) {
 		{"no we" + engine.Omitted + "od, and web" + engine.Omitted + "prod", "no (…) and (…)"},
 		{"web.p" + engine.Omitted, "(…)"},
 		{"12, …, 15", "12, …, 15"},
-		{"web.pr…", "web.pr…"}, // what we shorten was written with aliases before
-		{`"` + words.Clip(long) + `" is bad`, `"(hidden)" is bad`},
-		{words.Clip(long) + words.Clip(long), "(hidden)(hidden)"},
+		{"5, … 99", "5, … 99"},
+		{"no 10.0.0" + engine.Omitted + "7:80 and", "no (…) and"},
+		{`{"a":"x we` + engine.Omitted + `eb","b":1}`, `{"a":"x (…)","b":1}`},
+		{"web.pr…", "(hidden)"},
+		{"xweb.pr…", "xweb.pr…"},
+		{"we…", "we…"},
+		{`"` + long[:200] + `…" is bad`, `"(hidden)" is bad`},
+		{long[:200] + "…" + long[:100] + "… and", "(hidden)(hidden) and"},
 		{long, "cluster-2"},
 		{strings.Repeat("y", 200) + "…", strings.Repeat("y", 200) + "…"},
-		{long[:196] + "…", long[:196] + "…"},
 	} {
 		if got := a.Text(tc[0]); got != tc[1] {
 			t.Errorf("%q is written as %q, not %q", tc[0], got, tc[1])
@@ -101,7 +110,7 @@ func TestPartsOfNames(t *testing.T) {
 	}
 	wide := strings.Repeat("界", 80)
 	a.Meet("cluster", wide)
-	if got := a.Text(words.Clip(wide)); got != "(hidden)" {
+	if got := a.Text(clip.Text(wide, 200)); got != "(hidden)" {
 		t.Errorf("%q of a name that is cut between two characters", got)
 	}
 }

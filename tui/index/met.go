@@ -54,8 +54,15 @@ func (t *met) meet(c *check.Change) {
 			t.add(c.Type, n)
 		}
 	}
-	for i := range c.Message.Resources {
-		t.add(c.Type, c.Message.Resources[i].Name)
+	m := c.Message
+	for i := range m.Resources {
+		t.add(c.Type, m.Resources[i].Name)
+	}
+	for i := range m.ResourceErrors {
+		t.add(c.Type, m.ResourceErrors[i].Name)
+	}
+	for i := range m.InitialVersions {
+		t.add(c.Type, m.InitialVersions[i].Name)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestWhereItIsWrong(t *testing.T) {
 		{3, 14, "abcdefghij"},
 	} {
 		p, _ := New(view.RowFilter, value, Language{Wrong: func(string) *Typo { return &Typo{At: tc.at, Text: "no"} }})
-		if l := p.Line(tc.columns); bad(&l) != tc.want {
+		if l := p.Line(tc.columns, asIs); bad(&l) != tc.want {
 			t.Errorf("from %d on, in %d columns: %q is red, not %q", tc.at, tc.columns, bad(&l), tc.want)
 		}
 	}

@@ -4,6 +4,7 @@ package prompt
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -43,7 +44,6 @@ type Prompt struct {
 	offer   []string
 	next    int    // of offer, that tab takes next
 	base    string // what stands before an offer
-	given   bool   // the offer was there before anything was typed
 }
 
 // New begins with a text.
@@ -62,12 +62,9 @@ func New(kind view.PromptKind, value string, of Language) (*Prompt, tea.Cmd) {
 // others.
 func Offer(kind view.PromptKind, base string, words []string, of Language) (*Prompt, tea.Cmd) {
 	p, cmd := New(kind, base+words[0], of)
-	p.base, p.offer, p.given = base, words, true
+	p.base, p.offer = base, words
 	return p, cmd
 }
-
-// Untyped says that all of it is ours so far.
-func (p *Prompt) Untyped() bool { return p.given }
 
 // Value is what was typed.
 func (p *Prompt) Value() string { return strings.TrimSpace(p.input.Value()) }
@@ -95,7 +92,7 @@ func (p *Prompt) Update(msg tea.Msg) tea.Cmd {
 	before := p.input.Value()
 	p.input, cmd = p.input.Update(msg)
 	if p.input.Value() != before {
-		p.offer, p.given = nil, false
+		p.offer = nil
 	}
 	return tea.Batch(cmd, p.Look())
 }
@@ -157,40 +154,48 @@ func (p *Prompt) split() (base, word string) {
 	return v[:i], v[i:]
 }
 
-// Line is the prompt as it is drawn in so many columns, what is wrong in red.
-func (p *Prompt) Line(columns int) widget.Line {
-	value, from := p.visible(columns)
+// Line is the prompt as it is drawn in so many columns, what is wrong in red. hide
+// writes texts as they may be seen, whole ones: a part of a name is not known as one.
+func (p *Prompt) Line(columns int, hide func(string) string) widget.Line {
+	value, from := p.visible(columns, hide)
 	l := widget.Text(widget.Title, p.Kind.Sign())
-	good, bad := value, ""
+	good, bad := value[from:], ""
 	if p.wrong != nil {
-		at := min(max(p.wrong.At-from, 0), len([]rune(value)))
-		good, bad = string([]rune(value)[:at]), string([]rune(value)[at:])
+		at := min(max(p.shownAt(p.wrong.At, hide), from), len(value))
+		good, bad = value[from:at], value[at:]
 	}
 	l.Add(widget.Plain, good)
 	l.Add(widget.Bad, bad)
 	if p.wrong != nil && p.input.Value() != "" {
-		l.Add(widget.Muted, "   "+p.wrong.Text)
+		l.Add(widget.Muted, "   "+hide(p.wrong.Text))
 	} else if p.of.Help != nil {
-		l.Add(widget.Muted, "   "+p.of.Help(p.input.Value()))
+		l.Add(widget.Muted, "   "+hide(p.of.Help(p.input.Value())))
 	}
 	return l
 }
 
-// visible is the part of the text that fits, and at which character it begins.
-func (p *Prompt) visible(columns int) (string, int) {
-	v := []rune(p.input.Value())
-	from := 0
-	for render.Width(render.Safe(string(v[from:p.input.Position()]))) > columns-3-len(p.Kind.Sign()) {
-		from++
+// visible is the text as it is shown, and from which byte on it fits.
+func (p *Prompt) visible(columns int, hide func(string) string) (value string, from int) {
+	value = hide(p.input.Value())
+	cursor := min(p.shownAt(p.input.Position(), hide), len(value))
+	for render.Width(render.Safe(value[from:cursor])) > columns-3-len(p.Kind.Sign()) {
+		_, n := utf8.DecodeRuneInString(value[from:])
+		from += n
 	}
-	return string(v[from:]), from
+	return value, from
+}
+
+// shownAt is the byte of the shown text at which a character of the other stands.
+func (p *Prompt) shownAt(at int, hide func(string) string) int {
+	v := []rune(p.input.Value())
+	return len(hide(string(v[:min(at, len(v))])))
 }
 
 // Column is where the cursor stands.
-func (p *Prompt) Column(columns int) int {
-	value, from := p.visible(columns)
-	before := string([]rune(value)[:p.input.Position()-from])
-	return min(render.Width(p.Kind.Sign())+render.Width(render.Safe(before)), columns-1)
+func (p *Prompt) Column(columns int, hide func(string) string) int {
+	value, from := p.visible(columns, hide)
+	cursor := min(max(p.shownAt(p.input.Position(), hide), from), len(value))
+	return min(render.Width(p.Kind.Sign())+render.Width(render.Safe(value[from:cursor])), columns-1)
 }
 
 // Keys is the line below: what the text would do, what tab goes on to, or what

@@ -130,7 +130,7 @@ func TestEnter(t *testing.T) {
 	if done, taken := press(p, tea.KeyEnter); done || taken {
 		t.Error("it is taken")
 	}
-	line := p.Line(200)
+	line := p.Line(200, asIs)
 	if !strings.HasPrefix(line.PlainText(), view.EntryFilter.Sign()+"clinet:x   ") || !strings.Contains(line.PlainText(), "did you mean client?") {
 		t.Errorf("%q", line.PlainText())
 	}
@@ -138,10 +138,10 @@ func TestEnter(t *testing.T) {
 		t.Error("esc does not leave it")
 	}
 	p, _ = New(view.EntryFilter, "", Filters(seen()))
-	if done, taken := press(p, tea.KeyEnter); !done || !taken || p.Untyped() {
+	if done, taken := press(p, tea.KeyEnter); !done || !taken {
 		t.Error("nothing is no filter")
 	}
-	if line := p.Line(80); !strings.Contains(line.PlainText(), "client:gw-*") {
+	if line := p.Line(80, asIs); !strings.Contains(line.PlainText(), "client:gw-*") {
 		t.Errorf("%q", line.PlainText())
 	}
 	if press(p, 'a', 'b'); p.Value() != "ab" {
@@ -159,16 +159,16 @@ func TestOffer(t *testing.T) {
 		return "of " + text, nil
 	}}
 	p, _ := Offer(view.EntryFilter, "a ", []string{"x", "y"}, of)
-	if !p.Untyped() || p.Value() != "a x" || asked[len(asked)-1] != "a x" {
+	if p.Value() != "a x" || asked[len(asked)-1] != "a x" {
 		t.Errorf("%q %v", p.Value(), asked)
 	}
 	if keys := p.Keys(); keys.PlainText() != " of a x  tab: x y" {
 		t.Errorf("%q", keys.PlainText())
 	}
-	if press(p, tea.KeyTab); p.Value() != "a y" || !p.Untyped() {
+	if press(p, tea.KeyTab); p.Value() != "a y" {
 		t.Errorf("%q", p.Value())
 	}
-	if press(p, 'z'); p.Value() != "a yz" || p.Untyped() || asked[len(asked)-1] != "a yz" {
+	if press(p, 'z'); p.Value() != "a yz" || asked[len(asked)-1] != "a yz" {
 		t.Errorf("%q %v", p.Value(), asked)
 	}
 }
@@ -177,22 +177,51 @@ func TestOffer(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	p, _ := New(view.RowFilter, strings.Repeat("0123456789", 5), Language{})
 	sign := view.RowFilter.Sign()
-	line := p.Line(20)
+	line := p.Line(20, asIs)
 	if want := sign + strings.Repeat("0123456789", 5)[50-(17-len(sign)):]; line.PlainText() != want {
 		t.Errorf("%q, not %q", line.PlainText(), want)
 	}
-	if got := p.Column(20); got != 17 {
+	if got := p.Column(20, asIs); got != 17 {
 		t.Errorf("the cursor is at %d", got)
 	}
-	if got := p.Column(100); got != len(sign)+50 {
+	if got := p.Column(100, asIs); got != len(sign)+50 {
 		t.Errorf("the cursor is at %d", got)
 	}
 	p.input.SetCursor(3)
-	if got := p.Column(20); got != len(sign)+3 {
+	if got := p.Column(20, asIs); got != len(sign)+3 {
 		t.Errorf("the cursor is at %d", got)
 	}
 	p, _ = New(view.RowFilter, "ab", Language{Wrong: func(string) *Typo { return &Typo{At: 9, Text: "bad"} }})
-	if line := p.Line(40); !strings.HasSuffix(line.PlainText(), "ab   bad") {
+	if line := p.Line(40, asIs); !strings.HasSuffix(line.PlainText(), "ab   bad") {
 		t.Errorf("%q", line.PlainText())
+	}
+}
+
+// asIs shows all that is typed.
+func asIs(s string) string { return s }
+
+// What is typed is shown as it may be seen, cut to fit after that; the cursor and what is
+// wrong stand where they are in what is shown.
+func TestHiddenLine(t *testing.T) {
+	hide := func(s string) string { return strings.ReplaceAll(s, "the-real-name", "client-1") }
+	p, _ := New(view.EntryFilter, "a the-real-name zz", Language{Wrong: func(string) *Typo { return &Typo{At: 16, Text: "the-real-name is wrong"} }})
+	if l := p.Line(80, hide); l.PlainText() != "/a client-1 zz   client-1 is wrong" || l.Spans[2].Text != "zz" {
+		t.Errorf("%q", l.PlainText())
+	}
+	if at := p.Column(80, hide); at != len("/a client-1 zz") {
+		t.Error(at)
+	}
+	if l := p.Line(10, hide); !strings.HasPrefix(l.PlainText(), "/t-1 zz ") {
+		t.Errorf("%q", l.PlainText())
+	}
+	for range 3 {
+		press(p, tea.KeyLeft)
+	}
+	if at := p.Column(80, hide); at != len("/a client-1") {
+		t.Error(at)
+	}
+	press(p, tea.KeyLeft) // within the name: the column is that of what is before it
+	if at := p.Column(80, hide); at < len("/a ") || at > len("/a client-1 zz") {
+		t.Error(at)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
+	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -30,10 +31,13 @@ func Welcome(log *Log) []widget.Line {
 // private.
 func SourceName(scr Screen) string {
 	name := scr.Log().Name
-	if scr.Aliases().On {
-		name = scr.Aliases().Text(name[strings.LastIndexByte(name, '/')+1:])
+	if !scr.Aliases().On {
+		return name
 	}
-	return name
+	if _, _, is := alias.HostPort(name); is {
+		return scr.Aliases().Name(name)
+	}
+	return scr.Aliases().Text(name[strings.LastIndexByte(name, '/')+1:])
 }
 
 // LookOf is the colour and the sign of a row: what it proves, or what it is.

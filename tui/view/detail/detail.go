@@ -37,15 +37,15 @@ type View struct {
 	Form   Form
 	within string // the resource that was selected in it, in every form
 
-	page    *page   // that the pane holds
-	shown   pageKey // what it was made of
-	laid    int     // columns that it was laid out for; 0: it does not matter
-	private bool    // and whether with aliases
-	pages   map[pageKey]*page
-	order   []pageKey // of pages, the oldest first
-	asked   pageKey   // what a command is at
-	busy    bool
-	stop    context.CancelFunc // of that command
+	page  *page   // that the pane holds
+	shown pageKey // what it was made of
+	laid  int     // columns that it was laid out for; 0: it does not matter
+	stamp int     // and with which aliases
+	pages map[pageKey]*page
+	order []pageKey // of pages, the oldest first
+	asked pageKey   // what a command is at
+	busy  bool
+	stop  context.CancelFunc // of that command
 }
 
 // pageKey says what a page was made of: an entry, its form, and what was known
@@ -157,6 +157,9 @@ func (v *View) Tick(scr view.Screen) tea.Cmd {
 		v.put(scr, k, p)
 		return nil
 	}
+	if k.private != v.shown.private {
+		v.shown = pageKey{} // what is not to be seen any more does not stay until the other is there
+	}
 	if v.busy && v.asked == k {
 		return nil
 	}
@@ -218,7 +221,7 @@ func (v *View) put(scr view.Screen, k pageKey, p *page) {
 	v.shown, v.page, v.laid = k, p, 0
 	lines := p.lines
 	if p.lay != nil {
-		v.laid, v.private = v.Pane.Width, scr.Aliases().On
+		v.laid, v.stamp = v.Pane.Width, scr.Aliases().Stamp()
 		lines = p.lay(v.laid, scr.Aliases().Text)
 	}
 	if same {

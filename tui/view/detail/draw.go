@@ -15,8 +15,8 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	if h <= len(out) {
 		return out[:h]
 	}
-	if v.laid != 0 && (v.laid != w-widget.TextGutter || v.private != scr.Aliases().On) {
-		v.laid, v.private = w-widget.TextGutter, scr.Aliases().On
+	if v.laid != 0 && (v.laid != w-widget.TextGutter || v.stamp != scr.Aliases().Stamp()) {
+		v.laid, v.stamp = w-widget.TextGutter, scr.Aliases().Stamp()
 		on := ""
 		if at := v.Pane.Current(); at >= 0 && v.Pane.Lines[at].Name == "resource" {
 			on = v.Pane.Lines[at].Value

@@ -35,11 +35,11 @@ type copyMenu struct {
 	top   int // row where the list begins
 }
 
-// NewCopy asks in which form an entry is to be copied. row is its line in the
-// timeline, under the view that is on the screen.
-func NewCopy(log *view.Log, r *index.Row, row string, under view.View) view.View {
+// NewCopy asks in which form an entry of a source is to be copied. row is its line in
+// the timeline, under the view that is on the screen.
+func NewCopy(source string, r *index.Row, row string, under view.View) view.View {
 	seq := r.Seq
-	link := fmt.Sprintf("xdsproxy show %s %d", view.ShellWord(log.Name), seq)
+	link := fmt.Sprintf("xdsproxy show %s %d", view.ShellWord(source), seq)
 	same := func(s string) func(context.Context, *view.Log, *index.Fetched) (string, error) {
 		return func(context.Context, *view.Log, *index.Fetched) (string, error) { return s, nil }
 	}

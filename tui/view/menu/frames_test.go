@@ -29,7 +29,7 @@ func TestCopyFrames(t *testing.T) {
 				continue
 			}
 			open := func() view.View {
-				v := NewCopy(scr.Log(), &r, fmt.Sprint("row of ", seq), clients.New())
+				v := NewCopy(scr.Log().Name, &r, fmt.Sprint("row of ", seq), clients.New())
 				scr.Push(v)
 				return v
 			}

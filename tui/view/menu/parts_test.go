@@ -53,7 +53,7 @@ func TestMenuCloses(t *testing.T) {
 		if tc.fits {
 			on = copies{scr}
 		}
-		v := NewCopy(scr.Log(), &r, "row", clients.New())
+		v := NewCopy(scr.Log().Name, &r, "row", clients.New())
 		scr.Push(v)
 		if cmd := v.Handle(on, copyReady{form: "json", text: tc.text}); (cmd != nil) != tc.fits || scr.IsOpen(v) == tc.closes {
 			t.Errorf("%+v: it is open: %t", tc, scr.IsOpen(v))

@@ -62,7 +62,7 @@ func WordPage() []widget.Paragraph {
 		heading("When P hides names"),
 		word("client-1", widget.Accent, "the same client everywhere, until you leave; so are cluster-2, route-1, secret-1, name-1"),
 		word("addr-1", widget.Accent, "an address of IP; ports stay, and so do 127.0.0.1 and ::1"),
-		word("not hidden", widget.Warned, "host names and paths in messages, the bytes of one (wire), names in texts before they were met, what people wrote"),
+		word("not hidden", widget.Warned, "host names and paths in messages, what stands in base64, names in texts before they were met, what people wrote"),
 		word("filters", widget.Plain, "still take the real names"),
 	}
 }
