@@ -235,6 +235,7 @@ func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair, sec secur
 		p.acceptFailed(l.Addr(), err)
 		select {
 		case <-ctx.Done():
+			return
 		case <-time.After(backoff):
 		}
 	}

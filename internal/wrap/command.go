@@ -55,8 +55,13 @@ func (c *Command) Start() error {
 	c.cmd = exec.Command(c.plan.argv[0], c.plan.argv[1:]...)
 	c.cmd.Env = c.plan.env
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = c.plan.con.Stdin, c.plan.con.Stdout, c.plan.con.Stderr
+	// It writes to our streams itself. Through a pipe of ours its end would be waited for
+	// until whoever it left behind with the pipe has ended, too.
 	if p, wrapped := c.plan.con.Stdout.(console.Pipe); wrapped {
 		c.cmd.Stdout = p.W
+	}
+	if e, wrapped := c.plan.con.Stderr.(*console.Stderr); wrapped {
+		c.cmd.Stderr = e.W
 	}
 	if err := c.cmd.Start(); err != nil {
 		return console.NotRunnable(c.cmd.Path, err)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -101,4 +103,39 @@ func TestSignalsArePassedOn(t *testing.T) {
 	if len(done) > 0 {
 		t.Errorf("then %s", <-done)
 	}
+}
+
+// A command that leaves another behind, as a shell that starts an Envoy in the
+// background, has ended all the same.
+func TestCommandLeavesAnotherBehind(t *testing.T) {
+	dir := t.TempDir()
+	out, err := os.Create(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	con := &console.Console{Ctx: t.Context(), Stdout: console.Pipe{W: out}, Stderr: &console.Stderr{W: out}}
+	c := (&Plan{argv: []string{"sh", "-c", "sleep 1000 & echo $!; echo said >&2; exit 5"}, con: con}).Command()
+	t.Cleanup(func() { signal.Stop(c.signals) })
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	code := make(chan int)
+	go func() { code <- c.Wait() }()
+	select {
+	case got := <-code:
+		if got != 5 {
+			t.Errorf("exit code %d", got)
+		}
+	case <-time.After(time.Minute):
+		t.Error("its end is not seen while another that it started runs")
+	}
+	text, err := os.ReadFile(out.Name())
+	left, said, _ := strings.Cut(string(text), "\n")
+	if pid, wrong := strconv.Atoi(left); wrong != nil || said != "said\n" {
+		t.Errorf("%q, %v, %v", text, err, wrong)
+	} else if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	c.Stop()
 }

@@ -1,5 +1,5 @@
 // Package ports puts listeners of a recording where they can listen on this
-// machine. It tries an address by listening there itself, for a moment, and changes
+// machine. It tries an address by taking it itself, for a moment, and changes
 // of a response nothing but addresses that cannot be had.
 package ports
 
@@ -89,7 +89,7 @@ func (b *Book) other(p place) place {
 // try says why nobody can listen somewhere; nil if somebody can, or if it cannot
 // be told.
 func try(p place) error {
-	_, err := listen(p.udp, p.at)
+	_, err := take(p.udp, p.at)
 	for _, e := range []error{syscall.EADDRINUSE, syscall.EADDRNOTAVAIL, syscall.EACCES, syscall.EAFNOSUPPORT} {
 		if errors.Is(err, e) {
 			return e
@@ -100,8 +100,16 @@ func try(p place) error {
 
 // free is a free port of an address; not valid if there is none.
 func free(udp bool, ip netip.Addr) netip.AddrPort {
-	at, _ := listen(udp, netip.AddrPortFrom(ip, 0))
+	at, _ := take(udp, netip.AddrPortFrom(ip, 0))
 	return at
+}
+
+// take takes an address for a moment, and returns it.
+func take(udp bool, at netip.AddrPort) (netip.AddrPort, error) {
+	if udp {
+		return listen(udp, at)
+	}
+	return bind(at)
 }
 
 // listen listens for a moment, and returns where.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -39,6 +40,13 @@ func TestPlace(t *testing.T) {
 	if other, _ := b.Place("b", false, taken); other == first {
 		t.Errorf("two clients are sent to %s", other)
 	}
+	six := netip.AddrPortFrom(netip.IPv6Loopback(), 0)
+	if to, why := b.Place("a", false, six); to != six || why != "" {
+		t.Errorf("of IPv6: %s, %q", to, why)
+	}
+	if to, why := b.Place("a", false, netip.MustParseAddrPort("10.1.2.3:0")); to.String() != "127.0.0.1:0" || why != "is no address of this machine" {
+		t.Errorf("of what is not here: %s, %q", to, why)
+	}
 	if to, why := b.Place("a", true, netip.MustParseAddrPort("10.1.2.3:0")); to.String() != "127.0.0.1:0" || why != "is no address of this machine" {
 		t.Errorf("of what is not here: %s, %q", to, why)
 	}
@@ -67,6 +75,29 @@ func TestPlaceStays(t *testing.T) {
 	if to, why := b.Place("a", false, at); to != at || why != "" {
 		t.Errorf("%s, %q", to, why)
 	}
+}
+
+// Replays that look for the same address at the same time are not in each other's way.
+func TestPlaceBesideAnother(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().(*net.TCPAddr).AddrPort()
+	_ = l.Close()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 500 {
+				var b Book
+				if to, why := b.Place("a", false, at); to != at {
+					t.Errorf("%s, %q", to, why)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestMove(t *testing.T) {
