@@ -54,6 +54,8 @@ func ServerOptions(handler grpc.StreamHandler) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(codec{}), grpc.UnknownServiceHandler(handler), grpc.WaitForHandlers(true), grpc.InTapHandle(frames.Tap),
 		grpc.MaxRecvMsgSize(mostRequest), grpc.MaxSendMsgSize(math.MaxInt32),
+		// To stop, gRPC waits for connections that have not yet said what they are.
+		grpc.ConnectionTimeout(5 * time.Second),
 		// Clients of control planes ping more often than gRPC allows by default.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 	}

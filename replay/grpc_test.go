@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -69,6 +70,42 @@ func TestCodecTakesBytesOnly(t *testing.T) {
 		t.Error(err)
 	}
 	if err := (codec{}).Unmarshal(mem.BufferSlice{}, new(string)); err == nil || err.Error() != "cannot receive into a *string: not bytes" {
+		t.Error(err)
+	}
+}
+
+// One that connects and says nothing, as a telnet that somebody has left open, does not
+// hold up the end.
+func TestLeaveBesideTheSilent(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := grpc.NewServer(ServerOptions(func(any, grpc.ServerStream) error { return nil })...)
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(l) }()
+	silent, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	// What the server says first shows that it has taken the connection.
+	if _, err := silent.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	left := make(chan struct{})
+	go func() {
+		Leave(g)
+		close(left)
+	}()
+	select {
+	case <-left:
+	case <-time.After(time.Minute):
+		t.Error("it waits for a connection that says nothing")
+		silent.Close()
+		<-left
+	}
+	if err := <-served; err != nil {
 		t.Error(err)
 	}
 }

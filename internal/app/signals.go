@@ -34,12 +34,14 @@ func onSignals(f func() (enough bool), which ...os.Signal) (forget func()) {
 }
 
 // SecondSignal returns a context that a second SIGINT or SIGTERM cancels, and
-// calls first at the first one. done ends that.
+// calls first at the first one. A third one ends the program as if nobody had caught
+// it: what is left to do may hang at a disk or a terminal. done ends that.
 func SecondSignal(first func()) (again context.Context, done func()) {
 	again, cancel := context.WithCancel(context.Background())
 	asked := false
 	forget := onSignals(func() bool {
 		if asked {
+			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			cancel()
 			return true
 		}
