@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -111,6 +112,42 @@ func TestPrivateScreenExportOfReasons(t *testing.T) {
 				}
 			} else if err != nil || strings.Contains(string(text), name) || !strings.Contains(string(text), "cluster-1") {
 				t.Errorf("%s of %q: %v\n%s", form, name, err, text)
+			}
+		}
+	}
+}
+
+// Not even a part of a long name is in what is exported then: of one in a reason that is
+// cut, or of one that a client holds.
+func TestPrivateScreenExportOfParts(t *testing.T) {
+	a := &cli{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
+	a.config = settings.New()
+	var names []string
+	for i, part := range []string{"qzkfwmxtbv", "jgkzpdrwqx", "vbnxzkqjwf", "hjkxqzwvbn", "xwqzjkvfgb"} {
+		names = append(names, fmt.Sprintf("outbound|80||%s.%d.%s.svc.cluster.local", strings.Repeat(part, 1+i*7), i, part))
+	}
+	node := "sidecar~10.8.0.7~ptqkzxwjvn-7d9f4b6c5.kwqzxjvbgh~default.svc.cluster.local"
+	all := strings.Join(names, ",")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.xds")
+	text := fmt.Sprintf("C> type=CDS V= N= R=[] node=%s\nS< type=CDS V=1 N=a res=[%s]\nC> type=CDS V= N=a R=[] err=\"no %s: bad\"\n", node, all, strings.ReplaceAll(all, ",", ": bad, no ")) +
+		fmt.Sprintf("-- held node=%s source=envoy-admin at=127.0.0.1:9901 CDS/error=[%s@1#\"no room\"] CDS/gone=[%s@1]\n", node, names[1], names[4])
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{"csv", "yaml", "jsonl"} {
+		out := filepath.Join(dir, form)
+		_, err := a.exporter(path)(t.Context(), tui.ExportRequest{Form: form, Path: out, Private: new(tui.Private)})
+		got, unread := os.ReadFile(out)
+		if err != nil || unread != nil || !strings.Contains(string(got), "cluster-5") {
+			t.Errorf("%s: %v, %v\n%s", form, err, unread, got)
+		}
+		for _, name := range append(names, node) {
+			for i := range len(name) - 6 {
+				if part := name[i : i+6]; strings.ContainsAny(part, "qzx") && strings.Contains(string(got), part) {
+					t.Errorf("%s has %q:\n%s", form, part, got)
+					break
+				}
 			}
 		}
 	}
