@@ -73,6 +73,9 @@ func TestPrivacyHidesParts(t *testing.T) {
 			if leaked := partOf(secrets, strings.Join(lines, "\n")); leaked != "" {
 				t.Fatalf("%v, after %v: %q is on the screen:\n%s", size, tour[max(0, i-8):i+1], leaked, frame)
 			}
+			if copied := d.m.screenText(); partOf(secrets, copied) != "" {
+				t.Fatalf("%v, after %v: %q is copied:\n%s", size, tour[max(0, i-8):i+1], partOf(secrets, copied), copied)
+			}
 		}
 	}
 }

@@ -335,6 +335,9 @@ func TestTruncated(t *testing.T) {
 		if got := Describe(e, &check.Change{}, 80, nil); got != want {
 			t.Errorf("%d bytes: %q", size, got)
 		}
+		if got := Describe(e, &check.Change{}, 0, nil); got != "" {
+			t.Errorf("without room: %q", got)
+		}
 	}
 }
 

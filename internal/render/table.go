@@ -223,7 +223,7 @@ func (t *Table) Event(e *session.Entry, c *check.Change) (Event, bool) {
 // many columns: notes, who sent it, and as many names as there is room for. What
 // is shortened was written by hide before: a part of a name is not known as one.
 func Describe(e *session.Entry, c *check.Change, columns int, hide func(string) string) string {
-	if e.Message == nil {
+	if e.Message == nil || columns < 1 {
 		return ""
 	}
 	t := Table{screen: columns, hide: hide}
