@@ -220,15 +220,15 @@ func (a *Table) clipped(s string) string {
 	}
 	var b strings.Builder
 	copied := 0
-	for at, end := 0, 0; ; at = end {
-		next := strings.Index(s[at:], mark)
+	for before, end := 0, 0; ; before = end { // up to before it was looked: no byte is looked at twice
+		next := strings.Index(s[before:], mark)
 		if next < 0 {
 			break
 		}
-		at += next
+		at := before + next
 		end = at + len(mark)
-		for i := max(copied, at-most); i <= at-least; i++ {
-			if i > copied && WordByte(s[i]) && goesOn(s[:i]) || !a.search.begins(s[i:at]) {
+		for i := max(before, at-most); i <= at-least; i++ {
+			if i > before && WordByte(s[i]) && goesOn(s[:i]) || !a.search.begins(s[i:at]) {
 				continue
 			}
 			b.WriteString(s[copied:i])
