@@ -8,7 +8,6 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/view"
-	"github.com/xdsproxy/xdsproxy/tui/view/page"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -60,9 +59,7 @@ func sizeNote(text string) string {
 func (m *Model) screenText() string {
 	rows := m.h - m.bodyTop() - 3
 	lines := m.top().Draw(m, m.w, max(rows, 1))
-	if _, ours := m.top().(*page.Help); m.private() && !ours {
-		m.aliases.Hide(lines)
-	}
+	m.hideView(lines)
 	var b strings.Builder
 	for _, l := range lines {
 		b.WriteString(l.PlainText())

@@ -78,6 +78,13 @@ func (m *Model) meetHeld() tea.Cmd {
 	}
 }
 
+// hideView is the last look at what the view has drawn. Help has words of ours alone.
+func (m *Model) hideView(lines []widget.Line) {
+	if _, ours := m.top().(*page.Help); m.private() && !ours {
+		m.aliases.Hide(lines)
+	}
+}
+
 // hideIn is the last look at what is drawn: no name that is known leaves in full,
 // whatever a view has forgotten. The lines of the frame are left out: they have
 // words of ours, which may be somebody's names, and hide theirs themselves.
@@ -85,9 +92,7 @@ func (m *Model) hideIn(lines []widget.Line, top int) {
 	if !m.private() {
 		return
 	}
-	if _, ours := m.top().(*page.Help); !ours {
-		m.aliases.Hide(lines[top:m.bodyBottom()])
-	}
+	m.hideView(lines[top:m.bodyBottom()])
 	m.aliases.Hide(lines[m.h-2 : m.h-1])
 	if m.prompt != nil {
 		m.aliases.Hide(lines[m.h-1:]) // what it offers

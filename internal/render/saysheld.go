@@ -14,8 +14,8 @@ import (
 // they are.
 const mostHeldNames, heldNameWidth = 3, 60
 
-// heldText says in a line what a client says that it holds, in a whole line with
-// names as they are.
+// heldText says in a line what a client says that it holds. In a whole one no name is
+// shortened.
 func heldText(e *session.Entry, whole bool) string {
 	h := e.Held
 	if h == nil {
