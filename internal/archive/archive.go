@@ -119,11 +119,24 @@ func (a *Archive) Discard() {
 	if a == nil {
 		return
 	}
-	a.cancel()
-	if a.begun {
-		<-a.done
-	}
+	a.giveUp()
 	a.current.forget()
+}
+
+// lastWord is how long an upload that was cancelled may take to end. One at a share that
+// does not answer never ends; the process does.
+const lastWord = 2 * time.Second
+
+// giveUp cancels what is under way.
+func (a *Archive) giveUp() {
+	a.cancel()
+	if !a.begun {
+		return
+	}
+	select {
+	case <-a.done:
+	case <-time.After(lastWord):
+	}
 }
 
 // Rotated says that a segment has ended. It never waits.
@@ -287,8 +300,7 @@ func (a *Archive) Close(impatient context.Context, grace time.Duration) {
 	case <-impatient.Done():
 	case <-timer.C:
 	}
-	a.cancel()
-	<-a.done
+	a.giveUp()
 	a.look() // what ended while the last attempt was under way is left, too
 }
 

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/objects"
+	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // So many causes of one outage are told, and no more.
@@ -72,4 +74,44 @@ func TestIntentIsShort(t *testing.T) {
 			t.Errorf("of %d bytes: %v", size, err)
 		}
 	}
+}
+
+// hung is a share that does not answer, and does not hear that nobody waits any more.
+type hung struct {
+	objects.Store
+	asked, over chan struct{}
+}
+
+func (s hung) Stat(context.Context, string) (objects.Object, error) {
+	close(s.asked)
+	<-s.over
+	return objects.Object{}, errors.New("the share is back")
+}
+
+// TestHungShare: the end does not wait for a share that never answers.
+func TestHungShare(t *testing.T) {
+	var w words
+	path := filepath.Join(t.TempDir(), "x.xdsp")
+	store := hung{asked: make(chan struct{}), over: make(chan struct{})}
+	a, err := New(path, Options{URL: "file:///share/", Store: store, Cluster: "c", Name: "p", Tell: w.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := recorder.Create(path, recorder.Options{MaxSize: 8 << 10, NoTicks: true, Rotated: a.Rotated})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Start(log.Facts().Created)
+	r := &at{Log: log, a: a, path: path, copy: make(map[uint64][]byte)}
+	r.segment(t)
+	<-store.asked
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a.Close(t.Context(), 0)
+	if st := a.Stats(); st.Done != 0 || st.Pending == 0 {
+		t.Errorf("%+v", st)
+	}
+	close(store.over)
+	<-a.done
 }
