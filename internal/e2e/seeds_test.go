@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"index/suffixarray"
 	"net"
 	"slices"
 	"strings"
@@ -336,13 +337,14 @@ func publics() []string {
 // find returns which seeds a text holds, as they are, in base64 or in
 // hexadecimal digits.
 func (s *seeds) find(text []byte) (found []string) {
+	index := suffixarray.New(text) // a thousand forms are looked for in it
 	for _, word := range s.words {
 		forms := [][]byte{[]byte(word), []byte(hex.EncodeToString([]byte(word)))}
 		for shift := range 3 { // by what comes before it in its base64
 			whole := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + word))
 			forms = append(forms, []byte(whole[4*min(shift, 1):len(word)*4/3-3]))
 		}
-		if slices.ContainsFunc(forms, func(form []byte) bool { return bytes.Contains(text, form) }) {
+		if slices.ContainsFunc(forms, func(form []byte) bool { return len(index.Lookup(form, 1)) > 0 }) {
 			found = append(found, word)
 		}
 	}
