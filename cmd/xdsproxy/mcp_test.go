@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,12 +17,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
 
 	ours "github.com/xdsproxy/xdsproxy/internal/mcp"
 	"github.com/xdsproxy/xdsproxy/internal/mcp/mcptest"
+	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // assistant is a client of MCP with the program as its server.
@@ -511,6 +518,37 @@ func TestAssistantOfARunningProxy(t *testing.T) {
 		t.Errorf("%d entries came later", n)
 	}
 	assistants[1].agrees(t, "check", nil, "check", r.path, "-o", "json")
+}
+
+// A walk over pages goes on where more comes from the proxy than is under way at a time.
+func TestAssistantOfALongSession(t *testing.T) {
+	plainHome(t)
+	const entries = 2500
+	log, err := recorder.Create(filepath.Join(t.TempDir(), "long.xdsp"), recorder.Options{NoTicks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for range entries {
+		text := make([]byte, 500) // that nothing compresses
+		_, _ = rand.Read(text)
+		log.Append(session.Entry{Kind: session.KindNote, Note: &session.Note{Text: hex.EncodeToString(text)}})
+	}
+	socket := filepath.Join(t.TempDir(), "v.sock")
+	l, err := serve.ListenUnix(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := serve.New(serve.Config{Log: log, Logger: zap.NewNop()})
+	server.Serve(l, "")
+	defer server.Close(time.Second)
+	for log.Facts().LastSeq < entries {
+		time.Sleep(time.Millisecond)
+	}
+	list, pages := startAssistant(t, "unix:"+socket).all(t, "timeline", map[string]any{"unfolded": true})
+	if n := len(members(list, "entries")); n != entries || pages < 10 {
+		t.Errorf("%d entries of %d, %d pages", n, entries, pages)
+	}
 }
 
 // A signal ends it, and so does something else than the protocol.

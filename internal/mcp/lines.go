@@ -7,7 +7,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"time"
 )
 
 // walk is a tool that prints lines and has stopped between two of them, to go on
@@ -17,7 +16,7 @@ type walk struct {
 
 	notes   bytes.Buffer
 	err     error // with which it ended
-	ctx     context.Context
+	cancel  context.CancelFunc
 	pull    func() ([]byte, bool)
 	stop    func()
 	ended   bool
@@ -27,12 +26,15 @@ type walk struct {
 
 var errEnough = errors.New("the page is full")
 
-// begin begins a walk. It reads under the context of the call that it is asked in.
+// begin begins a walk. What it reads outlives the call, which has an end of its own.
 func (c *call) begin() *walk {
 	w := &walk{asked: c.asked, recording: c.recording}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
+	w.cancel = cancel
 	print, name, args := c.Prints[c.tool.Name], c.name, c.args
 	w.pull, w.stop = iter.Pull(func(yield func([]byte) bool) {
-		w.err = print(caller{w}, name, args, lineWriter(func(line []byte) error {
+		defer cancel()
+		w.err = print(ctx, name, args, lineWriter(func(line []byte) error {
 			if !yield(line) {
 				return errEnough
 			}
@@ -64,14 +66,6 @@ func (w *walk) next() bool {
 	return more
 }
 
-// caller is the context of the call in which a walk reads: another one each time.
-type caller struct{ *walk }
-
-func (c caller) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
-func (c caller) Done() <-chan struct{}       { return c.ctx.Done() }
-func (c caller) Err() error                  { return c.ctx.Err() }
-func (c caller) Value(key any) any           { return c.ctx.Value(key) }
-
 // lines answers with a page of the lines that a tool prints.
 func (c *call) lines(from *cursor) (json.RawMessage, error) {
 	at := cursor{}
@@ -83,9 +77,11 @@ func (c *call) lines(from *cursor) (json.RawMessage, error) {
 	if w == nil {
 		w = c.begin()
 	}
-	w.ctx = c.ctx
+	// Who does not wait for the page any more ends the walk; the end of the call does not.
+	release := context.AfterFunc(c.ctx, w.cancel)
 	keep := false
 	defer func() {
+		release()
 		if !keep {
 			w.stop()
 		}
@@ -116,6 +112,9 @@ func (c *call) lines(from *cursor) (json.RawMessage, error) {
 	i, is := slices.BinarySearch(starts, p.next.at)
 	if !is {
 		i-- // within the line before
+	}
+	if !release() {
+		return nil, c.ctx.Err()
 	}
 	next := &cursor{asked: c.asked, recording: c.recording, line: w.first + uint64(i), position: position{p.next.at - starts[i], p.next.in}}
 	w.pending, w.first = w.pending[i:], next.line
