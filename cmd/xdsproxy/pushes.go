@@ -52,7 +52,8 @@ others were sent, was not sent that, and still has what they had before.
 
 --filter is for those pushes of which an entry is wanted: a response, or an
 answer to one. --follow goes on with what is still being written, and prints a
-push when the next one of its server has begun, or all have answered.
+push when the next one of its server has begun, or all have answered; at the
+end, those that are left.
 
 -o json has the list, or the push that N names in full; -o jsonl has every push
 in full, one JSON object a line.`,
@@ -114,26 +115,27 @@ func (a *cli) pushes(ctx context.Context, name string, n int, output string, f *
 		o = a.config.Judging()
 	}
 	checker := check.NewChecker(o)
-	s := &pushSearch{grouper: pushes.New(pushes.Options{Within: f.within}), checker: checker, flags: f, jsonl: output == "jsonl", wanted: make(map[int]bool)}
+	s := &pushSearch{grouper: pushes.New(pushes.Options{Within: f.within}), checker: checker, flags: f, jsonl: output == "jsonl", wanted: make(map[int]bool), printed: make(map[int]bool)}
 	wants := query.Asker()
 	damage := a.judgeEach(ctx, src, checker, func(e *session.Entry, c *check.Change) error {
 		s.grouper.Step(checker.Engine, e, &c.Change)
 		if !query.Empty() && wants(e, c) {
 			s.wanted[cmp.Or(s.grouper.Of(e.Seq), s.grouper.Of(c.Answers))] = true
 		}
-		if f.follow {
+		if now := checker.Now; f.follow && now.Sub(s.looked) >= followLook {
+			s.looked = now
 			return s.print(a, false)
 		}
 		return nil
 	})
-	if damage != nil && !input.Damaged(damage) {
+	if stopped := f.follow && ctx.Err() != nil; damage != nil && !input.Damaged(damage) && !stopped {
 		return damage
 	}
 	c := a.console()
 	if n > 0 {
 		p, ok := s.grouper.Push(checker.Engine, n)
 		if !ok {
-			return cmp.Or(damage, error(failed("there is no push %d in %q: it has %d", n, src.Name, len(s.grouper.Heads(checker.Engine))+s.grouper.Forgotten()).Hint("xdsproxy pushes %s lists them", shellWord(src.Name))))
+			return cmp.Or(damage, error(failed("there is no push %d in %q: it has %d", n, src.Name, len(s.grouper.Heads(checker.Engine, 0))+s.grouper.Forgotten()).Hint("xdsproxy pushes %s lists them", shellWord(src.Name))))
 		}
 		if s.jsonl {
 			return cmp.Or(s.one(a, &p.Head), damage)
@@ -161,13 +163,21 @@ type pushSearch struct {
 	flags   *pushFlags
 	jsonl   bool
 	wanted  map[int]bool // by their entries
-	printed int          // the number of the last push that was printed
 	titled  bool         // the titles stand above
+
+	// With --follow: which were printed, all up to a number and some above it.
+	upTo    int
+	printed map[int]bool
+	looked  time.Time // when that was done last, as the session counts time
 }
+
+// followLook is how often --follow looks for pushes that are over: each look counts
+// anew what has changed in those that are not.
+const followLook = 100 * time.Millisecond
 
 // heads are those that are wanted.
 func (s *pushSearch) heads() []pushes.Head {
-	all := s.grouper.Heads(s.checker.Engine)
+	all := s.grouper.Heads(s.checker.Engine, 0)
 	return slices.DeleteFunc(all, func(h pushes.Head) bool { return !s.wants(&h) })
 }
 
@@ -185,26 +195,53 @@ func (s *pushSearch) wants(h *pushes.Head) bool {
 		slices.ContainsFunc(p.Unsents, func(u pushes.Unsent) bool { return is(u.Client) })
 }
 
-// print prints the pushes that are over, or all that are left.
+// print prints the pushes that are over, or all that are left. One that is not keeps
+// back those of its server that came later, and no others.
 func (s *pushSearch) print(a *cli, all bool) error {
-	heads := s.grouper.Heads(s.checker.Engine)
+	lost := 0
+	for s.upTo < s.grouper.Forgotten() {
+		if !s.printed[s.upTo+1] {
+			lost++
+		}
+		s.pass()
+	}
+	if lost > 0 {
+		a.warn("%s let go before they were over, there are too many", render.Count(uint64(lost), "push was", "pushes were"))
+	}
+	heads := s.grouper.Heads(s.checker.Engine, s.upTo)
+	newest := make(map[string]int) // by server
+	for i := range heads {
+		newest[heads[i].Server] = heads[i].N
+	}
+	waits := make(map[string]bool) // servers with a push that is not over
 	for i := range heads {
 		h := &heads[i]
-		if h.N <= s.printed {
+		if s.printed[h.N] || waits[h.Server] {
 			continue
 		}
-		later := slices.ContainsFunc(heads[i+1:], func(o pushes.Head) bool { return o.Server == h.Server })
-		if !all && (s.checker.Now.Sub(h.Sent) <= s.flags.within || !later && (h.Pending > 0 || h.Open > 0)) {
-			break
+		last := newest[h.Server] == h.N
+		if !all && (s.checker.Now.Sub(h.Sent) <= s.flags.within || last && (h.Pending > 0 || h.Open > 0)) {
+			waits[h.Server] = true
+			continue
 		}
 		if s.wants(h) {
 			if err := s.one(a, h); err != nil {
 				return err
 			}
 		}
-		s.printed = h.N
+		s.printed[h.N] = true
+	}
+	for s.printed[s.upTo+1] {
+		s.pass()
 	}
 	return nil
+}
+
+// pass is done with the first push that is not behind it.
+func (s *pushSearch) pass() {
+	s.upTo++
+	delete(s.printed, s.upTo)
+	delete(s.wanted, s.upTo)
 }
 
 // one prints a push as it is now.

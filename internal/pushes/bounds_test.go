@@ -159,7 +159,7 @@ func TestClientsOfAPushAreCountedPastTheirBound(t *testing.T) {
 		push, _ := g.Push(k, 1)
 		is(t, id, push.MoreClients, more)
 	}
-	is(t, "clients", g.Heads(k)[0].Clients, maxMembers+1)
+	is(t, "clients", g.Heads(k, 0)[0].Clients, maxMembers+1)
 }
 
 func TestNamesOfAResponseAreBounded(t *testing.T) {
@@ -273,7 +273,7 @@ C> type=CDS V= N= R=[] node=n2
 @2 C> type=CDS V=2026-08-27T10:00:00Z/1 N=a R=[]
 t=+20s @1 S< type=CDS V=2026-08-27T10:00:20Z/2 N=b res=[%s]
 `, list(1, 1), list(2, 1), list(3, 3)))
-		heads := g.Heads(k)
+		heads := g.Heads(k, 0)
 		is(t, fmt.Sprint(n, " changed"), heads[len(heads)-1].Changed, n)
 		is(t, fmt.Sprint(n, " changes"), heads[len(heads)-1].Unsent, told)
 	}

@@ -10,11 +10,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-// Heads are the pushes that are remembered, oldest first. It costs next to nothing
-// for those of which nothing has changed since.
-func (g *Grouper) Heads(k *engine.Engine) []Head {
-	out := make([]Head, len(g.pushes))
-	for i, p := range g.pushes {
+// Heads are the pushes that are remembered, oldest first, from those behind number
+// after on. It costs little for those of which nothing has changed since.
+func (g *Grouper) Heads(k *engine.Engine, after int) []Head {
+	of := g.pushes[min(max(after-g.let, 0), len(g.pushes)):]
+	out := make([]Head, len(of))
+	for i, p := range of {
 		out[i] = g.head(k, p)
 	}
 	return out

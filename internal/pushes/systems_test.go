@@ -75,7 +75,7 @@ func line(h *pushes.Head) string {
 
 func lines(k *check.Checker, g *pushes.Grouper) string {
 	var out []string
-	for _, h := range g.Heads(k.Engine) {
+	for _, h := range g.Heads(k.Engine, 0) {
 		out = append(out, line(&h))
 	}
 	return strings.Join(out, "\n")
@@ -116,7 +116,7 @@ func TestSystems(t *testing.T) {
 	} {
 		k, g := read(t, v.file, pushes.Options{}, nil)
 		gaps := 0
-		for _, h := range g.Heads(k.Engine) {
+		for _, h := range g.Heads(k.Engine, 0) {
 			if h.Gap > 0 {
 				gaps++
 			}
@@ -144,7 +144,7 @@ func TestAskedMeanwhile(t *testing.T) {
 
 // all is every push in full.
 func all(k *check.Checker, g *pushes.Grouper) (out []pushes.Push) {
-	for _, h := range g.Heads(k.Engine) {
+	for _, h := range g.Heads(k.Engine, 0) {
 		p, _ := g.Push(k.Engine, h.N)
 		out = append(out, p)
 	}
@@ -155,7 +155,7 @@ func all(k *check.Checker, g *pushes.Grouper) (out []pushes.Push) {
 func TestWithin(t *testing.T) {
 	count := func(d time.Duration) int {
 		k, g := read(t, "systems/consul-updates.xdsp", pushes.Options{Within: d}, nil)
-		return len(g.Heads(k.Engine))
+		return len(g.Heads(k.Engine, 0))
 	}
 	if short, usual, long := count(time.Millisecond), count(0), count(time.Hour); short <= usual || long >= usual {
 		t.Errorf("%d pushes within a millisecond, %d as usual, %d within an hour", short, usual, long)

@@ -71,7 +71,7 @@ func TestTold(t *testing.T) {
 
 func told(k *check.Checker, g *pushes.Grouper, began time.Time) string {
 	var out strings.Builder
-	for i, h := range g.Heads(k.Engine) {
+	for i, h := range g.Heads(k.Engine, 0) {
 		p, is := g.Push(k.Engine, h.N)
 		fmt.Fprintf(&out, "%s\n", golden.Compact(h, began))
 		if !is {
@@ -92,7 +92,7 @@ func told(k *check.Checker, g *pushes.Grouper, began time.Time) string {
 	if _, is := g.Push(k.Engine, 0); is {
 		out.WriteString("there is a push 0\n")
 	}
-	if _, is := g.Push(k.Engine, len(g.Heads(k.Engine))+1); is {
+	if _, is := g.Push(k.Engine, len(g.Heads(k.Engine, 0))+1); is {
 		out.WriteString("there is one more push\n")
 	}
 	return out.String()

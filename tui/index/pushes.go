@@ -9,7 +9,7 @@ import (
 func (f *Feed) Pushes() (heads []pushes.Head, forgotten int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.pushes.Heads(f.checker.Engine), f.pushes.Forgotten()
+	return f.pushes.Heads(f.checker.Engine, 0), f.pushes.Forgotten()
 }
 
 // Push is one of them in full, false if it is not known any more.
