@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -115,11 +116,23 @@ func (a *cli) command(cmd *cobra.Command, run func(cmd *cobra.Command, args []st
 func plainCommand(cmd *cobra.Command, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
-	cmd.Args = cobra.ArbitraryArgs
+	cmd.Args = noneEmpty
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withUsage(cmd, run(cmd, args))
 	}
 	return cmd
+}
+
+// noneEmpty refuses arguments that are "", as of a variable of a shell that is not set:
+// a SOURCE that is left out is a recording, and not the one that was meant.
+func noneEmpty(cmd *cobra.Command, args []string) error {
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		args = args[:at]
+	}
+	if at := slices.Index(args, ""); at >= 0 {
+		return withUsage(cmd, misused("argument %d is empty", at+1).Hint("is it a variable of your shell that is not set?"))
+	}
+	return nil
 }
 
 // noArguments refuses what a command has no use for.

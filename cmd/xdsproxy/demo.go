@@ -53,6 +53,9 @@ xdsproxy demo --report demo.zip`,
 			return err
 		}
 		once = once || zip != ""
+		if zip != "" && bool(a.config.NoRecord) {
+			return misused("--report needs a recording, and with --no-record there is none")
+		}
 		if _, err := os.Lstat(zip); zip != "" && err == nil {
 			return console.Overwriting("cannot write the report", &fs.PathError{Op: "open", Path: zip, Err: fs.ErrExist})
 		}

@@ -84,6 +84,7 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	})
 	// What follows the command is the command's, flags and all.
 	cmd.Flags().SetInterspersed(false)
+	cmd.Args = cobra.ArbitraryArgs
 	cmd.Flags().Var(settings.NewText(&file, "FILE"), "bootstrap", "the bootstrap of the client that the command runs")
 	a.useSettings(cmd, "dial-timeout", "drain", "tap-memory", "queue", "sync", "max-size", "max-age", "keep",
 		"no-record", "ring", "dump-on", "dump-dir", "dump-before", "dump-every", "dump-max-size", "dump-format", "envoy-admin", "csds", "held-interval", "held-ca", "held-token-file", "memory-past", "no-check", "keep-secrets", "descriptors", "proto-path", "embed-descriptors", "viewer", "viewer-allow-remote", "admin", "admin-pprof", "serve-csds")
