@@ -34,7 +34,7 @@ func (a *cli) infoOfMany(ctx context.Context, name, output string, strict bool) 
 	if err != nil {
 		return err
 	}
-	i, damage := r.Info(ctx)
+	i, damage := r.Info(ctx, strict)
 	if i == nil {
 		return damage
 	}
@@ -58,7 +58,9 @@ func (a *cli) statusOfMany(ctx context.Context, name, output string) error {
 		return damage
 	}
 	if output != "json" && len(status.Clients)+len(status.Holding) == 0 {
-		a.say("no client has asked for anything in what is below %s", name)
+		if status.NotRead == 0 {
+			a.say("no client has asked for anything in what is below %s", name)
+		}
 		return damage
 	}
 	c := a.console()

@@ -46,8 +46,9 @@ config_dump, has a line with how many resources that is.
 Of a directory, or a URL that ends in /, it prints the clients of all proxies,
 each with its proxy, as the newest recording has them.
 
-Ages are counted from the end of the recording, or from entry --at. How far one
-change of the control plane came, at all clients, is told by xdsproxy pushes.`,
+Ages are counted from the end of the recording, or from entry --at. LAST is
+counted from the end of the newest recording of all. How far one change of the
+control plane came, at all clients, is told by xdsproxy pushes.`,
 		Example: `xdsproxy status
 xdsproxy status session.xdsp --at 4107`,
 		ValidArgsFunction: completeSource,

@@ -422,7 +422,7 @@ func TestInfoAndStanding(t *testing.T) {
 	}
 	var told []string
 	r := readerOf(t, root, &told)
-	i, err := r.Info(t.Context())
+	i, err := r.Info(t.Context(), false)
 	if err != nil || i.Total.Recordings != 5 || i.Total.Proxies != 4 || i.Total.Entries != 5*(6+12) {
 		t.Errorf("%+v, %v", i.Total, err)
 	}

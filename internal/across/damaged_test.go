@@ -54,7 +54,7 @@ func TestDamagedOnesAreCounted(t *testing.T) {
 				t.Errorf("%s of %d damaged: %v", what, damages, err)
 			}
 		}
-		info, err := readerOf(t, root, nil).Info(t.Context())
+		info, err := readerOf(t, root, nil).Info(t.Context(), false)
 		says("info", err)
 		if total := info.Total; total.Recordings != damages+2 || total.Unread != 1 || total.Proxies != damages+2 || !strings.Contains(info.Text(), "not read") {
 			t.Errorf("of %d damaged: %+v\n%s", damages, total, info.Text())

@@ -51,8 +51,9 @@ type Total struct {
 }
 
 // Info is a row for each recording, from its headers or its index: no entry is read.
-// An error beside it says what could not be read.
-func (r *Reader) Info(ctx context.Context) (*Info, error) {
+// An error beside it says what could not be read; strict makes one of a recording that
+// is left out.
+func (r *Reader) Info(ctx context.Context, strict bool) (*Info, error) {
 	type known struct {
 		facts recorder.Facts
 		err   error
@@ -105,7 +106,7 @@ func (r *Reader) Info(ctx context.Context) (*Info, error) {
 	if t := &out.Total; !t.from.IsZero() {
 		t.First, t.Last = render.Timestamp(t.from), render.Timestamp(t.to)
 	}
-	return out, left(damages, out.Total.Unread, false)
+	return out, left(damages, out.Total.Unread, len(r.All), strict)
 }
 
 func (t *Total) add(f *recorder.Facts) {

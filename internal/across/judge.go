@@ -71,7 +71,7 @@ func (r *Reader) Judge(ctx context.Context, o check.Options, report *render.Repo
 		r.tell("more than %d causes were found; those of the last recordings are left out", maxCauses)
 	}
 	all.report(report)
-	return left(damages, unreads, strict || unreads == len(r.All)) // else none looks like all are well
+	return left(damages, unreads, len(r.All), strict)
 }
 
 // cause is one finding on many proxies: that which was proved first, and on whom it

@@ -60,7 +60,7 @@ func (r *Reader) Merge(ctx context.Context, p Plan) (written uint64, err error) 
 		m.add(s)
 	}
 	heap.Init(&m.queue)
-	damages := 0
+	damages, unreads := 0, 0
 	for m.queue.Len() > 0 {
 		s := m.queue[0]
 		if len(s.ready) == 0 {
@@ -69,8 +69,11 @@ func (r *Reader) Merge(ctx context.Context, p Plan) (written uint64, err error) 
 				if err != nil {
 					return written, err
 				}
-				if what == damaged {
+				switch what {
+				case damaged:
 					damages++
+				case unread:
+					unreads++
 				}
 				s.over = true
 			}
@@ -101,7 +104,7 @@ func (r *Reader) Merge(ctx context.Context, p Plan) (written uint64, err error) 
 		}
 		heap.Fix(&m.queue, 0)
 	}
-	return written, left(damages, 0, false)
+	return written, left(damages, unreads, len(r.All), false)
 }
 
 // earliest is a time before which nothing of a recording is: the day that its path

@@ -145,12 +145,12 @@ func (r *Reader) judgeError(ctx context.Context, rec *fleet.Recording, err error
 }
 
 // left ends a command that could not read everything, for which there is no graver
-// reason.
-func left(damages, unreads int, strict bool) error {
+// reason. Where none of all was read, nothing would look like all is well.
+func left(damages, unreads, all int, strict bool) error {
 	switch {
 	case damages > 0:
 		return &console.Failure{Err: fmt.Errorf("%s damaged", recordings(damages, "is", "are")), Code: console.ExitDamaged}
-	case unreads > 0 && strict:
+	case unreads > 0 && (strict || unreads == all):
 		return &console.Failure{Err: fmt.Errorf("%s not read", recordings(unreads, "was", "were")), Code: console.ExitDamaged}
 	}
 	return nil

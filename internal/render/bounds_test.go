@@ -212,7 +212,7 @@ func TestReasonsBelowAClient(t *testing.T) {
 			c.effect.Behind = append(c.effect.Behind, effect.Effect{Type: "CDS", Name: fmt.Sprint("c", i), State: effect.Absent})
 		}
 		var b strings.Builder
-		c.reasons(&b, Style{}, 0, time.Time{})
+		c.reasons(&b, Style{}, 0)
 		want := ""
 		if v.others > 0 {
 			want = fmt.Sprintf("    not in effect: %d more; tree names all\n", v.others)
@@ -224,7 +224,7 @@ func TestReasonsBelowAClient(t *testing.T) {
 	for nacks, want := range map[int]string{1: "    CDS: rejected 2 (entry 9): bad\n", 2: "    CDS: rejected 2, 2 times in a row (entry 9): bad\n"} {
 		c := ClientStatus{of: &engine.ClientStatus{Types: []engine.TypeStatus{{Type: "CDS", State: engine.Nacked, Nacks: nacks, Rejected: "2", NackSeq: 9, Nack: "bad"}}}}
 		var b strings.Builder
-		if c.reasons(&b, Style{}, 0, time.Time{}); b.String() != want {
+		if c.reasons(&b, Style{}, 0); b.String() != want {
 			t.Errorf("%d times: %q", nacks, b.String())
 		}
 	}

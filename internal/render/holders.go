@@ -126,7 +126,8 @@ type typedName struct{ typ, name string }
 
 // Holding is a client that asked for nothing, and what it says that it holds.
 type Holding struct {
-	Client  string `json:"client"`
+	Client string `json:"client"`
+	Of
 	Seq     uint64 `json:"seq"` // where it says so last
 	At      string `json:"at"`
 	Source  string `json:"source"`
@@ -173,7 +174,7 @@ func (h *Holding) text() string {
 	if h.Part {
 		held = "at least " + held
 	}
-	return fmt.Sprintf("%s asked for nothing here. It holds %s (entry %d, %s)", OrDash(Safe(h.Client)), held, h.Seq, from)
+	return fmt.Sprintf("%s asked for nothing here. It holds %s (%s, %s)", strings.TrimSpace(Safe(h.Proxy)+" "+OrDash(Safe(h.Client))), held, h.entry(h.Seq), from)
 }
 
 // Tree is what a client says that it holds, by reference; nil if it is not known.

@@ -22,14 +22,16 @@ type Standing struct {
 	Holding []Holding `json:"holding,omitempty"`
 	// HoldingMore says that there were more of them than are kept.
 	HoldingMore bool `json:"holding_more,omitempty"`
+	// NotRead is how many recordings of a fleet could not be read.
+	NotRead int `json:"recordings_unread,omitempty"`
 
 	now time.Time
 }
 
 // ClientStatus is where one client stands.
 type ClientStatus struct {
-	Client  string       `json:"client"`
-	Proxy   string       `json:"proxy,omitempty"` // of a fleet
+	Client string `json:"client"`
+	Of
 	Agent   string       `json:"user_agent,omitempty"`
 	Version string       `json:"user_agent_version,omitempty"`
 	Streams int          `json:"streams"`
@@ -46,7 +48,23 @@ type ClientStatus struct {
 	Unread     string       `json:"held_failed,omitempty"`
 
 	of     *engine.ClientStatus
+	now    time.Time // of which ages are
 	effect effect.Standing
+}
+
+// Of is where something of a fleet was read.
+type Of struct {
+	Proxy     string `json:"proxy,omitempty"`     // of a fleet
+	Recording string `json:"recording,omitempty"` // as a SOURCE, of which numbers of entries are
+	AsOf      string `json:"as_of,omitempty"`     // when that ended, if others went on
+}
+
+// entry names an entry to a person.
+func (o *Of) entry(seq uint64) string {
+	if o.Recording == "" {
+		return fmt.Sprintf("entry %d", seq)
+	}
+	return fmt.Sprintf("entry %d of %s", seq, Safe(o.Recording))
 }
 
 // TypeStatus is where a client stands with one type. Wanted is how many names
@@ -82,7 +100,7 @@ func NewStanding(clients []engine.ClientStatus, seq uint64, now time.Time) *Stan
 		c := &clients[i]
 		out := ClientStatus{
 			Client: c.Client, Agent: c.Agent, Version: c.Version, Streams: c.Streams,
-			Since: Timestamp(c.Since), Last: Timestamp(c.Last), Why: c.Why, Types: []TypeStatus{}, of: c,
+			Since: Timestamp(c.Since), Last: Timestamp(c.Last), Why: c.Why, Types: []TypeStatus{}, of: c, now: now,
 		}
 		if !c.Gone.IsZero() {
 			out.Gone = Timestamp(c.Gone)
@@ -171,7 +189,7 @@ func (s *Standing) matrix(b *strings.Builder, style Style, columns int) {
 		}
 		fmt.Fprintf(b, "%s\n", strings.TrimRight(strings.Join(line, "  "), " "))
 		if i > 0 {
-			s.Clients[i-1].reasons(b, style, columns, s.now)
+			s.Clients[i-1].reasons(b, style, columns)
 		}
 	}
 	if g.past {
@@ -217,7 +235,7 @@ func (s *Standing) grid() (g grid) {
 		c := s.Clients[i].of
 		row := []cell{{text: Safe(strings.TrimSpace(s.Clients[i].Proxy + " " + c.Client))}, {text: End(kind(c.Agent), 14)}}
 		for _, t := range types {
-			one := s.cell(c, t)
+			one := s.Clients[i].cell(t)
 			g.uncertain = g.uncertain || strings.Contains(one.text, "?")
 			g.past = g.past || strings.HasPrefix(one.text, "(")
 			row = append(row, one)
@@ -237,7 +255,8 @@ func (s *Standing) grid() (g grid) {
 }
 
 // cell is how a client stands with a type.
-func (s *Standing) cell(c *engine.ClientStatus, typ string) cell {
+func (s *ClientStatus) cell(typ string) cell {
+	c := s.of
 	i := slices.IndexFunc(c.Types, func(t engine.TypeStatus) bool { return t.Type == typ })
 	if i < 0 {
 		return cell{"-", muted}
@@ -296,7 +315,7 @@ func (g *grid) fit(columns int) {
 }
 
 // reasons are the lines below a client: how it went, and what it rejected.
-func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int, now time.Time) {
+func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int) {
 	const indent = "    "
 	say := func(look role, text string) {
 		width := columns
@@ -322,13 +341,13 @@ func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int, now
 			case t.None:
 				text += ", accepted none"
 			}
-			say(bad, fmt.Sprintf("%s (entry %d): %s", text, t.NackSeq, Safe(t.Nack)))
+			say(bad, fmt.Sprintf("%s (%s): %s", text, c.entry(uint64(t.NackSeq)), Safe(t.Nack)))
 		}
 	}
 	const most = 5
 	behind := c.effect.Behind
 	for i := range behind[:min(len(behind), most)] {
-		say(warned, "not in effect: "+Safe(EffectText(&behind[i], now)))
+		say(warned, "not in effect: "+Safe(EffectText(&behind[i], c.now)))
 	}
 	if n := len(behind) + c.effect.More - most; n > 0 {
 		say(warned, "not in effect: "+Number(n)+" more; tree names all")
