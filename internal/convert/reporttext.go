@@ -103,7 +103,7 @@ func (a *account) facts(line func(string, ...any), o *Report) {
 		line("- secrets are masked, and there was none in these messages")
 	}
 	if a.lost > 0 {
-		line("- %s of the session were not recorded: forwarding was faster than the disk", render.Count(a.lost, "entry", "entries"))
+		line("- at least %s of the session are missing", render.Count(a.lost, "entry", "entries"))
 	}
 	if o.Facts.Program != "" {
 		line("- recorded by %s", code(o.Facts.Program))

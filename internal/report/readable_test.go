@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -48,6 +49,24 @@ func TestSurveyOfClients(t *testing.T) {
 		if count, _ := told(s, "clients", 10); count != v.count {
 			t.Errorf("%s: %s clients", v.entry.Kind, count)
 		}
+	}
+}
+
+// All names that stand beside a resource are readable: those of its aliases, and those
+// of resources that a server says it does not have.
+func TestSurveyOfNamesBeside(t *testing.T) {
+	text, err := script.Parse("test.xds", []byte("D> type=CDS sub=[one,gone] node=n1\nd< type=CDS N=a res=[one@1] alias=[other] errs=[gone:NOT_FOUND]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, checker := NewSurvey(), check.NewChecker(check.Options{})
+	for e := range text.Entries() { // without the request, which names it, too
+		if c := checker.Step(&e); e.Side == session.Server {
+			s.See(&e, &c)
+		}
+	}
+	if got := slices.Sorted(maps.Keys(s.names["resources"])); !slices.Equal(got, []string{"gone", "one", "other"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -131,12 +131,15 @@ func (s *Survey) See(e *session.Entry, c *check.Change) {
 		s.text(c.Type, "error_detail", m.Error.Message)
 	}
 	for i := range m.ResourceErrors {
+		s.add("resources", m.ResourceErrors[i].Name)
 		s.text(c.Type, "resource_errors", m.ResourceErrors[i].Name)
 		s.text(c.Type, "resource_errors", m.ResourceErrors[i].Message)
 	}
 	for i := range m.Resources {
 		r := &m.Resources[i]
-		s.add("resources", r.Name)
+		for _, name := range append(slices.Clone(r.Aliases), r.Name) {
+			s.add("resources", name)
+		}
 		if s.before(r.Body) {
 			continue
 		}
