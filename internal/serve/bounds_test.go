@@ -145,6 +145,12 @@ func TestWordsOfFailures(t *testing.T) {
 			t.Errorf("%v of a viewer endpoint %v: %+v", c.err, c.viewer, e)
 		}
 	}
+	known := &Client{network: "tcp", address: "a:1", info: Info{Recording: "10"}}
+	for err, want := range map[error]Kind{status.Error(codes.Unavailable, "EOF"): Lost, status.Error(codes.Unimplemented, "x"): NoViewer} {
+		if e, _ := errors.AsType[*Error](known.explain(err, other, false)); e == nil || e.Kind != want {
+			t.Errorf("%v of who was a viewer endpoint: %+v", err, e)
+		}
+	}
 	if rootOf(why) != why || rootOf(&Error{Err: why}) != why {
 		t.Error("what an error is about has words of ours")
 	}

@@ -243,6 +243,8 @@ func (c *Client) explain(err error, l *link, viewer bool) error {
 		e.Kind, e.Err = Lost, context.Canceled
 	case dial != nil:
 		e.Kind, e.Err = Unreachable, dial
+	case code == codes.Unavailable && !viewer && c.Info().Recording != "": // it was one when it was asked first
+		e.Kind = Lost
 	case code == codes.DeadlineExceeded:
 		e.Err = errors.New("it gives no answer")
 	case code == codes.Unauthenticated && viewer && c.o.Token == "":
