@@ -22,6 +22,7 @@ type state uint8
 const (
 	asked    state = iota // by name, and not sent
 	absent                // the server says that there is none
+	declared              // the client says that it has it from before, and was not sent it again
 	accepted              // as it was sent last
 	unsure                // what the client made of it is not known
 	pending               // sent, and not answered yet
@@ -36,6 +37,8 @@ func (i *item) words() (adminv3.ClientResourceStatus, statusv3.ConfigStatus) {
 		return adminv3.ClientResourceStatus_REQUESTED, statusv3.ConfigStatus_NOT_SENT
 	case absent:
 		return adminv3.ClientResourceStatus_DOES_NOT_EXIST, statusv3.ConfigStatus_NOT_SENT
+	case declared:
+		return adminv3.ClientResourceStatus_ACKED, statusv3.ConfigStatus_UNKNOWN
 	case accepted:
 		return adminv3.ClientResourceStatus_ACKED, statusv3.ConfigStatus_SYNCED
 	case pending:
@@ -162,12 +165,20 @@ func open(s *engine.Subscription, all map[key]*item, at func(*engine.Subscriptio
 			i.failed = failureOf(&o)
 		}
 	}
-	for name := range s.Have.All() {
+	for name, it := range s.Have.All() {
 		if offered[name] || all[key{s.Type, name}] != nil {
 			continue
 		}
-		if _, err := at(s, name, unsure); err != nil {
+		became := unsure
+		if s.Declared(name) {
+			became = declared
+		}
+		i, err := at(s, name, became)
+		if err != nil {
 			return err
+		}
+		if became == declared {
+			i.held = &engine.Held{Type: s.Type, Name: name, Version: it.Version}
 		}
 	}
 	for name := range s.Names.All() {

@@ -91,7 +91,8 @@ func answer(t *testing.T, v *csds.View, r *statusv3.ClientStatusRequest) []strin
 					t.Errorf("%s has a content of type %s", line, g.XdsConfig.TypeUrl)
 				}
 			}
-			if (g.LastUpdated == nil) != (g.VersionInfo == "") {
+			// What a client declared it was sent at a time that is not known.
+			if (g.LastUpdated == nil) != (g.VersionInfo == "" || g.ConfigStatus == statusv3.ConfigStatus_UNKNOWN) {
 				t.Errorf("%s was updated at %v", line, g.LastUpdated)
 			}
 			if f := g.ErrorState; f != nil {
@@ -173,6 +174,13 @@ node a
 Cluster gone DOES_NOT_EXIST NOT_SENT
 Cluster late REQUESTED NOT_SENT
 Cluster web NACKED ERROR at 7 with content, failed at 8: no, with content`},
+		{"declared, and not sent again", `
+D> type=CDS sub=[*] init={api:7,web:7} node=a
+d< type=CDS N=x res=[web@8#2]
+D> type=CDS N=x sub=[]`, `
+node a
+Cluster api ACKED UNKNOWN at 7
+Cluster web ACKED SYNCED at 8 with content`},
 		{"left out of all there is", `
 C> type=LDS V= N= R=[one,two] node=a
 S< type=LDS V=1 N=x res=[one#1]

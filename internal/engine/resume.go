@@ -86,6 +86,13 @@ func (s *Subscription) SentHere(name string) bool {
 	return it != nil && (!s.Seeded || s.Kept.Get(name) != it)
 }
 
+// Declared says whether the client has named what it has of a name when its stream began,
+// and nothing that is recorded shows it.
+func (s *Subscription) Declared(name string) bool {
+	it := s.Have.Get(name)
+	return it != nil && it.Content == nil && s.Seeded && s.Kept.Get(name) == it && s.open.knows(name) && !s.Lost
+}
+
 // EverSent says whether a name was sent on this stream, though the client may
 // have given it up since.
 func (s *Subscription) EverSent(name string) bool { return s.SentHere(name) || s.Dropped[name].Here }
