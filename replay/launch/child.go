@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	signals "os/signal"
 	"strings"
 	"sync"
 	"syscall"
@@ -136,8 +137,13 @@ func (p *process) end() {
 	default:
 		_ = signal(p.cmd.Process, syscall.SIGTERM)
 	}
+	// Who has asked us twice to end does not wait for it.
+	again := make(chan os.Signal, 1)
+	signals.Notify(again, os.Interrupt, syscall.SIGTERM)
+	defer signals.Stop(again)
 	select {
 	case <-p.over:
+	case <-again:
 	case <-time.After(parting):
 	}
 	_ = signal(p.cmd.Process, syscall.SIGKILL)
