@@ -44,7 +44,9 @@ func (a *cli) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 	o := a.screenOptions()
 	var keep func()
 	o.Choices, keep = a.choices()
+	exported := awaited(&src)
 	outcome, err := tui.Run(ctx, src, o)
+	exported()
 	keep()
 	return outcome, a.crashed(err)
 }

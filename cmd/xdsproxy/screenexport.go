@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/xdsproxy/xdsproxy/internal/export"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -32,4 +33,18 @@ func (a *cli) exporter(name string) func(context.Context, tui.ExportRequest) (st
 		}
 		return strings.ReplaceAll(said.String(), "xdsproxy: ", ""), err
 	}
+}
+
+// awaited lets exported wait for what the screen exports when it is left: an export has
+// heard of that by then, and removes what is not whole.
+func awaited(src *tui.Source) (exported func()) {
+	var running sync.RWMutex
+	if export := src.Export; export != nil {
+		src.Export = func(ctx context.Context, r tui.ExportRequest) (string, error) {
+			running.RLock()
+			defer running.RUnlock()
+			return export(ctx, r)
+		}
+	}
+	return running.Lock
 }

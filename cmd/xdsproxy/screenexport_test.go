@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
@@ -54,6 +56,27 @@ func TestScreenExport(t *testing.T) {
 	if said, err := export(t.Context(), zip); err != nil || !strings.HasPrefix(said, "wrote "+zip.Path) {
 		t.Errorf("zip says %q, %v", said, err)
 	}
+}
+
+// Who leaves the screen waits until an export that goes on has removed its file.
+func TestScreenExportIsAwaited(t *testing.T) {
+	begun, removed := make(chan struct{}), false
+	src := tui.Source{Export: func(ctx context.Context, _ tui.ExportRequest) (string, error) {
+		close(begun)
+		<-ctx.Done()
+		time.Sleep(10 * time.Millisecond)
+		removed = true
+		return "", ctx.Err()
+	}}
+	exported := awaited(&src)
+	ctx, leave := context.WithCancel(t.Context())
+	go src.Export(ctx, tui.ExportRequest{})
+	<-begun
+	leave()
+	if exported(); !removed {
+		t.Error("nobody waited")
+	}
+	awaited(&tui.Source{})()
 }
 
 // No name of a client or of a resource is in what is exported while names are
