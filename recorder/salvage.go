@@ -1,13 +1,13 @@
 package recorder
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"slices"
 
@@ -97,6 +97,9 @@ type salvage struct {
 	done Rescued
 	last session.Entry // that was copied
 	open openStreams
+
+	buf, piece []byte // what is looked at, and what is read of a block
+	vain       int64  // bytes of blocks that were read, and of which nothing came
 }
 
 // openStreams are those that damage may touch: of which something was copied, and
@@ -131,7 +134,7 @@ func (s *salvage) run(ctx context.Context) error {
 			return s.finish()
 		case errors.Is(err, io.EOF), isDamage(err):
 			var on bool
-			if on, err = s.passDamage(err); err == nil && !on {
+			if on, err = s.passDamage(ctx, err); err == nil && !on {
 				return s.finish()
 			}
 		}
@@ -172,13 +175,18 @@ func (s *salvage) finish() error {
 
 // passDamage makes the reader go on at the next block that can be believed, and
 // says what is missing. It reports whether there is one.
-func (s *salvage) passDamage(cause error) (on bool, err error) {
+func (s *salvage) passDamage(ctx context.Context, cause error) (on bool, err error) {
 	r := s.r
 	from := r.at
 	if d, ok := errors.AsType[*DamageError](cause); ok {
 		from = d.Offset
 	}
-	at, h, err := s.search(from)
+	next := from + 1
+	headSize, lost, err := headerAt(s.src, from)
+	if err == nil {
+		next = s.behind(from, headSize, lost)
+	}
+	at, h, err := s.search(ctx, next, math.MaxInt64)
 	if err != nil {
 		return false, err
 	}
@@ -208,7 +216,7 @@ func (s *salvage) passDamage(cause error) (on bool, err error) {
 				counted = true // no entry was in it
 			}
 		}
-		if _, lost, err := headerAt(s.src, from); err == nil && lost.Last > s.last.Seq {
+		if lost != nil && lost.Last > s.last.Seq {
 			last, counted = lost.Last, true
 		}
 	}
@@ -245,43 +253,4 @@ func (s *salvage) gap(last session.Seq, counted bool) error {
 		e.Problems = []string{problemUncounted}
 	}
 	return s.put(&e, nil)
-}
-
-// search finds the next block after from that is there as a whole, is right,
-// and comes after what was copied; nil if there is none.
-func (s *salvage) search(from int64) (int64, *format.BlockHeader, error) {
-	var magic [4]byte
-	binary.LittleEndian.PutUint32(magic[:], format.MagicBlock)
-	buf := make([]byte, 1<<20)
-	for at := from + 1; ; {
-		s.tell(at, s.done.Entries)
-		n, err := s.src.ReadAt(buf, at)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, nil, err
-		}
-		if n < len(magic) {
-			return 0, nil, nil
-		}
-		i := bytes.Index(buf[:n], magic[:])
-		if i < 0 {
-			at += int64(n - len(magic) + 1)
-			continue
-		}
-		at += int64(i)
-		size, h, err := headerAt(s.src, at)
-		if _, is := errors.AsType[noBlock](err); err != nil && !is {
-			return 0, nil, err
-		}
-		if err == nil && h.First > s.last.Seq && s.right(at+size, h) {
-			return at, h, nil
-		}
-		at++
-	}
-}
-
-// right says whether the zstd frame at at is the one that h announces.
-func (s *salvage) right(at int64, h *format.BlockHeader) bool {
-	sum := &sumReader{r: io.NewSectionReader(s.src.file, at, int64(h.Compressed))}
-	n, err := io.Copy(io.Discard, sum)
-	return err == nil && n == int64(h.Compressed) && sum.sum == h.Sum
 }

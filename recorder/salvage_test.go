@@ -21,14 +21,11 @@ import (
 // rescue salvages b and reads what that wrote.
 func rescue(t *testing.T, b []byte) ([]session.Entry, Facts, Rescued, error) {
 	t.Helper()
-	r := brieflyOf(t, &counted{b: b})
-	defer r.Close()
-	var to memory
-	done, err := salvageTo(context.Background(), r, r.src.(*fileSource), &to, nil)
+	to, done, err := rescueOf(t.Context(), t, &counted{b: b}, nil)
 	if err != nil {
 		return nil, Facts{}, done, err
 	}
-	out := NewReader(bytes.NewReader(to.b))
+	out := NewReader(bytes.NewReader(to))
 	defer out.Close()
 	all, err := drain(out)
 	if facts := out.Facts(); err == nil && facts.Complete {
@@ -36,6 +33,16 @@ func rescue(t *testing.T, b []byte) ([]session.Entry, Facts, Rescued, error) {
 	}
 	t.Fatalf("what is rescued is not whole: %+v, %v", out.Facts(), err)
 	return nil, Facts{}, done, err
+}
+
+// rescueOf salvages c, and returns what that wrote.
+func rescueOf(ctx context.Context, t *testing.T, c *counted, tell func(int64, uint64)) ([]byte, Rescued, error) {
+	t.Helper()
+	r := brieflyOf(t, c)
+	defer r.Close()
+	var to memory
+	done, err := salvageTo(ctx, r, r.src.(*fileSource), &to, tell)
+	return to.b, done, err
 }
 
 func TestSalvageOfWhatIsWhole(t *testing.T) {

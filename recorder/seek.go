@@ -137,7 +137,11 @@ func headerAt(f io.ReaderAt, at int64) (size int64, h *format.BlockHeader, err e
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, nil, err
 	}
-	b := head[:n]
+	return parseHead(head[:n])
+}
+
+// parseHead is headerAt for the bytes that are there. Every error is a noBlock.
+func parseHead(b []byte) (size int64, h *format.BlockHeader, err error) {
 	if len(b) < format.FrameHeadSize || binary.LittleEndian.Uint32(b) != format.MagicBlock {
 		return 0, nil, noBlock("there is no block where one must be")
 	}
