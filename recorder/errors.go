@@ -11,10 +11,14 @@ import (
 // errClosed is what a Reader says after Close.
 var errClosed = errors.New("the recording was closed")
 
-// FormatError says that something is not a recording at all.
+// FormatError says that something is not a recording at all, or that it does not
+// begin as one any more.
 type FormatError struct {
 	Path   string // "" when it was not read from a file
 	Reason string
+	// Damaged says that near its beginning it looks like a recording, which Salvage
+	// may rescue. It is said of files only.
+	Damaged bool
 }
 
 func (e *FormatError) Error() string {

@@ -93,6 +93,26 @@ func Open(path string) (*Reader, error) {
 
 // openFile opens one file, whatever others belong to it.
 func openFile(path string) (*Reader, error) {
+	r, err := openUnread(path)
+	if err != nil {
+		return nil, err
+	}
+	src, ok := r.src.(*fileSource)
+	if !ok {
+		return r, nil
+	}
+	if err := r.beginSoon(); err != nil {
+		if f, is := errors.AsType[*FormatError](err); is {
+			f.Damaged = looksDamaged(r, src)
+		}
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// openUnread opens one file of which nothing is read yet.
+func openUnread(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the recording: %w", err)
@@ -109,20 +129,19 @@ func openFile(path string) (*Reader, error) {
 	if !info.Mode().IsRegular() {
 		return &Reader{closer: f, path: path, facts: Facts{Path: path}, src: newStreamSource(f)}, nil
 	}
-	r := newFileReader(path, osFile{f}, f)
-	// A writer that has just created the file is about to write its header.
+	return newFileReader(path, osFile{f}, f), nil
+}
+
+// beginSoon is begin for a file that a writer may just have created: it is about to
+// write its header.
+func (r *Reader) beginSoon() (err error) {
 	for range 10 {
 		if err = r.begin(); !errors.Is(err, errShort) {
-			break
+			return err
 		}
 		time.Sleep(openGrace / 10)
 	}
-	if err != nil {
-		err = r.headless(err)
-		_ = f.Close()
-		return nil, err
-	}
-	return r, nil
+	return r.headless(err)
 }
 
 // newFileReader reads a file that closer closes, from its header on.

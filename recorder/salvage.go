@@ -23,6 +23,9 @@ type Rescued struct {
 	Damages int    // stretches that were left out
 	Lost    uint64 // entries in them; at least one each
 	Bytes   int64  // of them
+	// Headless says that the header was damaged: who wrote the recording and when,
+	// whether secrets in it are masked, and what descriptors it had is not known.
+	Headless bool
 }
 
 // Problems and notes of what Salvage writes.
@@ -41,7 +44,7 @@ const (
 // tell, unless it is nil, is told again and again how many bytes of from were
 // read and how many entries of them copied.
 func Salvage(ctx context.Context, from, to string, tell func(read int64, entries uint64)) (Rescued, error) {
-	r, err := openFile(from)
+	r, err := openUnread(from)
 	if err != nil {
 		return Rescued{}, err
 	}
@@ -50,11 +53,15 @@ func Salvage(ctx context.Context, from, to string, tell func(read int64, entries
 	if !ok {
 		return Rescued{}, errPipe
 	}
+	s := newSalvage(r, src, tell)
+	if err := s.begin(ctx); err != nil {
+		return Rescued{}, err
+	}
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return Rescued{}, fmt.Errorf("cannot write what is rescued: %w", err)
 	}
-	done, err := salvageTo(ctx, r, src, f, tell)
+	err = s.copyTo(ctx, f)
 	if err == nil {
 		err = disk{f}.Sync()
 	}
@@ -63,29 +70,9 @@ func Salvage(ctx context.Context, from, to string, tell func(read int64, entries
 	}
 	if err != nil {
 		_ = os.Remove(to)
-		return done, fmt.Errorf("cannot rescue %s: %w", from, err)
+		return s.done, fmt.Errorf("cannot rescue %s: %w", from, err)
 	}
-	return done, nil
-}
-
-func salvageTo(ctx context.Context, r *Reader, src *fileSource, to blocks.File, tell func(int64, uint64)) (Rescued, error) {
-	r.dict.Lenient, r.dict.Pieces, r.dict.Large, r.dict.Fetch = true, true, true, nil
-	h := &r.facts
-	packed, err := packedOf(*h, nil)
-	if err != nil {
-		return Rescued{}, err
-	}
-	out, err := blocks.New(to, &format.FileHeader{Created: h.Created, Program: h.Program, Masked: h.Masked, Descriptors: packed}, nil)
-	if err != nil {
-		return Rescued{}, err
-	}
-	defer out.Free()
-	s := &salvage{r: r, src: src, out: out, tell: tell, open: openStreams{}}
-	if tell == nil {
-		s.tell = func(int64, uint64) {}
-	}
-	err = s.run(ctx)
-	return s.done, err
+	return s.done, nil
 }
 
 // salvage copies one recording.
@@ -97,9 +84,42 @@ type salvage struct {
 	done Rescued
 	last session.Entry // that was copied
 	open openStreams
+	// before is the last entry that the damage at the beginning may have held; 0 if
+	// there was none.
+	before session.Seq
 
 	buf, piece []byte // what is looked at, and what is read of a block
 	vain       int64  // bytes of blocks that were read, and of which nothing came
+}
+
+func newSalvage(r *Reader, src *fileSource, tell func(int64, uint64)) *salvage {
+	if tell == nil {
+		tell = func(int64, uint64) {}
+	}
+	return &salvage{r: r, src: src, tell: tell, open: openStreams{}}
+}
+
+// copyTo copies what can be read, once it has begun.
+func (s *salvage) copyTo(ctx context.Context, to blocks.File) error {
+	r := s.r
+	r.dict.Lenient, r.dict.Pieces, r.dict.Large, r.dict.Fetch = true, true, true, nil
+	h := &r.facts
+	packed, err := packedOf(*h, nil)
+	if err != nil {
+		return err
+	}
+	s.out, err = blocks.New(to, &format.FileHeader{Created: h.Created, Program: h.Program, Masked: h.Masked, Descriptors: packed}, nil)
+	if err != nil {
+		return err
+	}
+	defer s.out.Free()
+	s.last.Time = h.Created // for what is missing at the beginning
+	if s.before > 0 {
+		if err := s.gap(s.before, false); err != nil {
+			return err
+		}
+	}
+	return s.run(ctx)
 }
 
 // openStreams are those that damage may touch: of which something was copied, and
@@ -225,10 +245,16 @@ func (s *salvage) passDamage(ctx context.Context, cause error) (on bool, err err
 	if err := s.gap(last, counted); err != nil || h == nil {
 		return false, err
 	}
+	s.goOn(at, h)
+	return true, nil
+}
+
+// goOn makes the reader go on with the block at at.
+func (s *salvage) goOn(at int64, h *format.BlockHeader) {
+	r := s.r
 	r.rest, r.err = nil, nil
 	r.last = h.First - 1
 	s.src.at, r.at = at, at
-	return true, nil
 }
 
 // endMark is that of the file, if it has one.

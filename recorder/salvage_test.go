@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -38,11 +39,15 @@ func rescue(t *testing.T, b []byte) ([]session.Entry, Facts, Rescued, error) {
 // rescueOf salvages c, and returns what that wrote.
 func rescueOf(ctx context.Context, t *testing.T, c *counted, tell func(int64, uint64)) ([]byte, Rescued, error) {
 	t.Helper()
-	r := brieflyOf(t, c)
+	r := newFileReader("counted", c, io.NopCloser(nil))
 	defer r.Close()
 	var to memory
-	done, err := salvageTo(ctx, r, r.src.(*fileSource), &to, tell)
-	return to.b, done, err
+	s := newSalvage(r, r.src.(*fileSource), tell)
+	err := s.begin(ctx)
+	if err == nil {
+		err = s.copyTo(ctx, &to)
+	}
+	return to.b, s.done, err
 }
 
 func TestSalvageOfWhatIsWhole(t *testing.T) {
@@ -195,10 +200,11 @@ func FuzzSalvage(f *testing.F) {
 	file, ends := written(f, 3)
 	f.Add(file, 100, byte(1))
 	f.Add(file[:ends[2]+5], ends[1], byte(8))
+	f.Add(file[:ends[2]], 20, byte(8))
 	f.Fuzz(func(t *testing.T, b []byte, at int, flip byte) {
 		b = append(bytes.Clone(file[:ends[1]]), b...) // something that begins well
-		if at >= ends[0] && at < len(b) {
-			b[at] ^= flip
+		if at >= 0 && at < len(b) {
+			b[at] ^= flip // the header, too
 		}
 		all, _, done, err := rescue(t, b)
 		if err != nil {

@@ -45,11 +45,17 @@ func (x *Export) repair(ctx context.Context, from, to string) error {
 	if done.Partial > 0 {
 		x.Say("of them, %s had lost a part", render.Count(done.Partial, "message", "messages"))
 	}
-	if done.Damages == 0 {
+	switch {
+	case done.Damages == 0:
 		x.Say("nothing is missing: no damage was found")
-	} else {
+	case done.Lost == 0 && done.Headless && done.Damages == 1:
+		x.Say("no entry is missing: only the header was damaged")
+	default:
 		x.Say("lost %s or more, %s in %s", render.Count(done.Lost, "entry", "entries"), render.Size(done.Bytes),
 			render.Count(done.Damages, "damaged place", "damaged places"))
+	}
+	if done.Headless {
+		x.Say("its header is lost, and with it what wrote the recording and when, whether secrets in it are masked, and descriptors that it may have had")
 	}
 	x.Say("read it with: xdsproxy watch %s", console.ShellWord(to))
 	if older := olderSegments(from); older != "" {

@@ -206,12 +206,14 @@ func (d *desk) damaged(source string) {
 	}
 	hole := bytes.Clone(raw)
 	clear(hole[len(hole)/2 : len(hole)/2+100])
-	for name, b := range map[string][]byte{"cut": raw[:len(raw)*2/3], "hole": hole, "garbage": bytes.Repeat([]byte("x"), 1000), "empty": nil} {
+	headless := bytes.Clone(raw)
+	clear(headless[:40])
+	for name, b := range map[string][]byte{"cut": raw[:len(raw)*2/3], "hole": hole, "headless": headless, "garbage": bytes.Repeat([]byte("x"), 1000), "empty": nil} {
 		if err := os.WriteFile(d.at(name+".xdsp"), b, 0o600); err != nil {
 			d.t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"cut", "hole", "garbage", "empty"} {
+	for _, name := range []string{"cut", "hole", "headless", "garbage", "empty"} {
 		d.export("repair "+name, Export{Form: FormRecording, Repairing: true, Path: d.at("whole-" + name + ".xdsp")}, d.at(name+".xdsp"))
 		d.entries(d.at("whole-" + name + ".xdsp"))
 		d.export("csv of "+name, Export{Form: "csv"}, d.at(name+".xdsp"))

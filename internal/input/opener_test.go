@@ -217,6 +217,7 @@ func TestUnreadable(t *testing.T) {
 		{&recorder.DamageError{AfterSeq: 7, Path: "a b.xdsp"}, 12, []string{"entries up to 7 are readable", "write a clean copy with: xdsproxy export 'a b.xdsp' --repair -w 'a b-fixed.xdsp'"}},
 		{&recorder.VersionError{}, 13, []string{"read it with the version of xdsproxy that wrote it, or a newer one"}},
 		{&recorder.FormatError{}, 1, []string{"recordings are files that xdsproxy run or xdsproxy demo wrote; xdsproxy import makes one of a capture, a log or a dump"}},
+		{&recorder.FormatError{Damaged: true, Path: "a.xdsp"}, 1, []string{"it looks like a recording whose header is damaged; rescue its entries with: xdsproxy export a.xdsp --repair -w a-fixed.xdsp"}},
 		{fs.ErrNotExist, 1, []string{"@last is the newest recording; xdsproxy config says where recordings are kept"}},
 		{&serve.Error{Kind: serve.TooMany}, 1, []string{"end another xdsproxy that reads from it"}},
 		{&serve.Error{Kind: serve.NoViewer}, 1, []string{"the address of --viewer is wanted, not one of --listen or --upstream"}},

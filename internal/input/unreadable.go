@@ -40,6 +40,8 @@ func Unreadable(err error) error {
 	case errors.As(err, &version):
 		f.Code = console.ExitUnknownVersion
 		f.Hint("read it with the version of xdsproxy that wrote it, or a newer one")
+	case errors.As(err, &format) && format.Damaged:
+		f.Hint("it looks like a recording whose header is damaged; rescue its entries with: %s", RepairCommand(format.Path))
 	case errors.As(err, &format):
 		f.Hint("recordings are files that xdsproxy run or xdsproxy demo wrote; xdsproxy import makes one of a capture, a log or a dump")
 	case noSuchFile(err):
