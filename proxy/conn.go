@@ -37,7 +37,9 @@ type conn struct {
 	drained  atomic.Bool
 	late     atomic.Int64 // bytes that came after that
 
-	clientBusy, serverBusy atomic.Bool // see busy
+	clientBusy, serverBusy atomic.Bool   // see busy
+	deaf                   atomic.Bool   // one side takes nothing any more
+	clientOver, serverOver chan struct{} // closed when nothing more is passed on of what it sends
 
 	clientPulse, serverPulse pulse
 
@@ -75,7 +77,10 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 // opened brings about a connection and returns what runs it until it is closed,
 // or nil if there is none.
 func (p *Proxy) opened(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair, sec security) (run func()) {
-	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, warn: p.warn, pool: &p.pool}
+	c := &conn{
+		id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, warn: p.warn, pool: &p.pool,
+		clientOver: make(chan struct{}), serverOver: make(chan struct{}),
+	}
 	accepted := time.Now()
 	unresolved := pair.resolve(nc)
 	o := &opening{
@@ -124,8 +129,14 @@ func (p *Proxy) opened(ctx context.Context, nc net.Conn, listen net.Addr, pair P
 // run pumps both directions and returns when neither has anything left to do.
 func (c *conn) run() {
 	var other sync.WaitGroup
-	other.Go(func() { c.pump(session.Server, c.server, c.client) })
-	c.pump(session.Client, c.client, c.server)
+	other.Go(func() {
+		defer close(c.serverOver)
+		c.pump(session.Server, c.server, c.client)
+	})
+	func() {
+		defer close(c.clientOver)
+		c.pump(session.Client, c.client, c.server)
+	}()
 	other.Wait()
 	if c.drained.Load() {
 		c.partGently()
@@ -165,7 +176,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 			}
 			c.pool.put(buf)
 			if werr != nil {
-				c.writeFailed(from, end-written, werr)
+				c.writeFailed(from, src, end-written, werr)
 				return
 			}
 			busy.Store(boundary != end)
@@ -297,20 +308,63 @@ func (c *conn) partGently() {
 	}
 }
 
-// writeFailed ends the pair after what one side sent could not be written on.
-func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
-	to := from.Opposite()
+// writeFailed ends the pair after what one side sent could not be written on. Where that
+// is as the other one has closed, what it said before is still passed on.
+func (c *conn) writeFailed(from session.Side, src leg, undelivered int, err error) {
+	to, heard := from.Opposite(), false
 	switch {
 	case c.notFollowed(err):
 	case c.draining.Load() && isTimeout(err):
 		c.end(session.Proxy, errStopped.Error())
 	default:
 		c.broke(to, c.verdict(to, err))
+		if !c.deaf.Swap(true) { // else neither takes anything, and each would wait for the other
+			c.busy(from).Store(false)
+			var late int
+			late, heard = c.lastWords(to, src)
+			undelivered += late
+		}
 	}
 	if undelivered > 0 {
 		c.undelivered(from, undelivered, cause(err))
 	}
-	c.abort()
+	if !heard {
+		c.abort()
+	}
+}
+
+// lastWords lets the other pump pass on what a side said before it closed, and src take
+// it: heard. What src sends meanwhile has nowhere to go. It is read, as there are those
+// who read nothing while they cannot send, and counted.
+func (c *conn) lastWords(of session.Side, src leg) (late int, heard bool) {
+	over := c.serverOver
+	if of == session.Client {
+		over = c.clientOver
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-over:
+			src.SetReadDeadline(time.Now().Add(partTime))
+		case <-done:
+		}
+	}()
+	for {
+		buf, n, err := src.read()
+		if n > 0 {
+			c.pool.put(buf)
+			late += n
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF), isTimeout(err):
+			<-over // it is before long where a stop was the reason
+			return late, true
+		default:
+			return late, false
+		}
+	}
 }
 
 // undelivered records that the last bytes of what one side sent stayed here.
