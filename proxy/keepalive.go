@@ -45,7 +45,8 @@ func (p *Proxy) dialer() *net.Dialer {
 func (p *Proxy) patience() time.Duration { return (1 + unanswered) * p.cfg.Limits.KeepAlive }
 
 // endVanished ends the connections whose peer has acknowledged nothing of what
-// was sent to it, neither data nor questions, for as long as patience says.
+// was sent to it, neither data nor questions, for as long as patience says. Of one that
+// has reset its connection that is true, too.
 func (p *Proxy) endVanished(now time.Time) {
 	p.mu.Lock()
 	open := slices.Collect(maps.Keys(p.open))

@@ -33,7 +33,8 @@ func newPulse(nc net.Conn) pulse {
 }
 
 // vanished reports whether the peer has left all that was sent to it without an
-// acknowledgement for as long as patience says.
+// acknowledgement for as long as patience says, or has reset the connection as long ago:
+// nobody may read that while the other peer takes nothing.
 //
 // Data that had to be sent again counts, and so do two questions in a row after
 // a window of zero. One does not: it may be on its way. A peer that reads
@@ -46,15 +47,20 @@ func (p *pulse) vanished(now time.Time, patience time.Duration) bool {
 	err := p.raw.Control(func(fd uintptr) {
 		info, _ = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 	})
-	if err != nil || info == nil || info.Unacked == 0 && info.Probes == 0 || info.Retransmits == 0 && info.Probes < 2 {
+	if err != nil || info == nil {
 		p.since = time.Time{}
 		return false
 	}
-	heard := now.Add(-time.Duration(info.Last_ack_recv) * time.Millisecond)
+	reset := info.State == unix.BPF_TCP_CLOSE // TCP_CLOSE of the kernel
+	if !reset && (info.Unacked == 0 && info.Probes == 0 || info.Retransmits == 0 && info.Probes < 2) {
+		p.since = time.Time{}
+		return false
+	}
 	if p.since.IsZero() {
 		p.since = now
 	}
-	if p.since.Before(heard) {
+	heard := now.Add(-time.Duration(info.Last_ack_recv) * time.Millisecond)
+	if !reset && p.since.Before(heard) {
 		p.since = heard
 	}
 	return now.Sub(p.since) >= patience

@@ -180,3 +180,31 @@ func TestPulse(t *testing.T) {
 		t.Error("a pipe has vanished")
 	}
 }
+
+// A client that has reset its connection is not kept while its server reads nothing.
+func TestResetWhileTheOtherReadsNothing(t *testing.T) {
+	w := limited(t, Limits{KeepAlive: 250 * time.Millisecond})
+	client, err := net.Dial("tcp", w.proxy.Addrs()[0].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := w.upstream.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	go func() {
+		for block := make([]byte, 64<<10); ; {
+			if _, err := client.Write(block); err != nil {
+				return
+			}
+		}
+	}()
+	awaitHeldUp(t)
+	socketOf(client).SetLinger(0)
+	client.Close()
+	end := w.log.await(t, "disconnect", ofKind(session.KindDisconnect))
+	if end.Side != session.Client {
+		t.Errorf("ended by the %s: %s", end.Side, end.Status.Message)
+	}
+}
