@@ -30,12 +30,15 @@ type watched struct {
 	sum    [sha256.Size]byte
 	// looks is the directory in which Envoy looks for moves, as it was first.
 	looks os.FileInfo
-	tries int // that met a file that is being written
-	early int // that met a change of which the system had not told yet
+	blind bool // that was removed
+	tries int  // that met a file that is being written
+	early int  // that met a change of which the system had not told yet
 }
 
 // subscribe takes what a client watches.
-func (f *watched) subscribe(s file.Source) { f.source, f.path, f.looks = &s, s.Path, nil }
+func (f *watched) subscribe(s file.Source) {
+	f.source, f.path, f.looks, f.blind = &s, s.Path, nil, false
+}
 
 // dir is the directory in which Envoy looks for moves.
 func (f *watched) dir() string {
@@ -94,7 +97,7 @@ func (w *Watcher) examine(f *watched) {
 	if same && (c.event == xds.FileWritten || c.event == xds.FileChanged) {
 		return
 	}
-	c.replaced = f.looks != nil && looks != nil && !os.SameFile(f.looks, looks)
+	c.replaced = f.looks != nil && looks != nil && (f.blind || !os.SameFile(f.looks, looks))
 	w.judge(f, c, looks)
 	if err != nil {
 		w.unread(f, err)

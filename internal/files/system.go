@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,9 @@ type mark struct {
 
 // note remembers what the system tells of a file that is watched.
 func (w *Watcher) note(e fsnotify.Event) {
+	if w.hears[e.Name] != nil && (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) {
+		w.unheard(e.Name, e.Has(fsnotify.Remove))
+	}
 	if len(w.marks) >= 4*maxFiles {
 		w.missed = true
 		return
@@ -32,6 +36,21 @@ func (w *Watcher) note(e fsnotify.Event) {
 		m.from = origin(e)
 	}
 	w.marks[e.Name] = m
+}
+
+// unheard is of a directory of which the system tells nothing more, as it was removed or
+// moved. One that is made in the place of one that was removed may have its number, and
+// looks like the same; who looked there is blind all the same.
+func (w *Watcher) unheard(dir string, removed bool) {
+	delete(w.hears, dir)
+	if !removed {
+		return
+	}
+	for _, f := range w.files {
+		if looks, err := filepath.Abs(f.dir()); err == nil && looks == dir {
+			f.blind = true
+		}
+	}
 }
 
 // listen lets the system tell of the directories that matter now, and of no others.

@@ -177,6 +177,62 @@ func TestMovesThatUseANumberAgain(t *testing.T) {
 	}
 }
 
+// A directory that is removed and made again may have the number that it had. Moves into
+// it are heard of as before, and an Envoy that was started before is told to be blind.
+func TestDirectoryThatIsMadeAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	path := filepath.Join(dir, "cds.yaml")
+	moved := func(version int) {
+		t.Helper()
+		write(t, path+".tmp", fmt.Sprintf("version_info: version-%d", version))
+		rename(t, path+".tmp", path)
+	}
+	again := func() os.FileInfo {
+		t.Helper()
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	was := again()
+	write(t, path, "version_info: '0'")
+	l, _ := start(t, dir)
+	moved(1)
+	l.await(t, path, "read", "rename")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if !os.SameFile(was, again()) { // at once, before anybody looks
+		t.Log("it has another number here")
+	}
+	moved(2)
+	for deadline := time.Now().Add(time.Minute); !l.loaded("version-2"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is not seen any more")
+		}
+	}
+	want := l.events(path) // how it came there was perhaps not heard
+	for version := range 3 {
+		moved(3 + version)
+		want = append(want, "rename")
+		l.await(t, path, want...)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range slices.Backward(l.entries) {
+		if session.Get(e.Headers, xds.FilePath) == path {
+			if session.Get(e.Headers, xds.FileReplaced) != dir {
+				t.Errorf("%+v", e.Headers)
+			}
+			return
+		}
+	}
+}
+
 // A look that comes before the system has told of a change is followed by another one.
 func TestLookBeforeItsEvents(t *testing.T) {
 	dir := t.TempDir()
