@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -138,5 +140,31 @@ func TestAcceptsOnASocket(t *testing.T) {
 	u, err := newUpstreamTLS(UpstreamTLS{Accepts: accepts}, at, false, nil)
 	if err != nil || u.serverName("asked.example", at) != "" {
 		t.Errorf("%v, asking for %q", err, u.serverName("asked.example", at))
+	}
+}
+
+// Who ends does not take away the socket of who has replaced it.
+func TestUnixSocketOfAnother(t *testing.T) {
+	a := Addr{"unix", filepath.Join(t.TempDir(), "s")}
+	first, err := a.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(a.Address); err != nil {
+		t.Fatal(err)
+	}
+	second, err := a.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	c, err := net.Dial("unix", a.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	second.Close()
+	if _, err := os.Lstat(a.Address); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its own stays: %v", err)
 	}
 }

@@ -59,23 +59,49 @@ func ParseAddr(s string) (Addr, error) {
 	return Addr{"tcp", net.JoinHostPort(host, port)}, nil
 }
 
-// Listen binds a. A unix socket that nobody listens on any more is replaced.
+// Listen binds a. A unix socket that nobody listens on any more is replaced. One that
+// somebody else has put in the place of this one stays when this one is closed.
 func (a Addr) Listen() (net.Listener, error) {
 	l, err := net.Listen(a.Network, a.Address)
-	if a.Network != "unix" || !errors.Is(err, syscall.EADDRINUSE) {
+	if a.Network != "unix" {
 		return l, err
 	}
-	if c, derr := net.Dial("unix", a.Address); derr == nil {
+	if errors.Is(err, syscall.EADDRINUSE) && a.abandoned() && os.Remove(a.Address) == nil {
+		l, err = net.Listen(a.Network, a.Address)
+	}
+	u, is := l.(*net.UnixListener)
+	if err != nil || !is {
+		return l, err
+	}
+	made, err := os.Lstat(a.Address)
+	if err != nil {
+		return l, nil // it has no file: an abstract one
+	}
+	u.SetUnlinkOnClose(false)
+	return &unixListener{u, a.Address, made}, nil
+}
+
+// abandoned says whether nobody listens on a unix socket that is there.
+func (a Addr) abandoned() bool {
+	c, err := net.Dial("unix", a.Address)
+	if err == nil {
 		c.Close()
-		return nil, err
-	} else if !errors.Is(derr, syscall.ECONNREFUSED) {
-		return nil, err
+		return false
 	}
-	if fi, serr := os.Lstat(a.Address); serr != nil || fi.Mode()&os.ModeSocket == 0 {
-		return nil, err
+	fi, gone := os.Lstat(a.Address)
+	return errors.Is(err, syscall.ECONNREFUSED) && gone == nil && fi.Mode()&os.ModeSocket != 0
+}
+
+// unixListener removes its file when it is closed, if that is still its own.
+type unixListener struct {
+	*net.UnixListener
+	path string
+	made os.FileInfo
+}
+
+func (l *unixListener) Close() error {
+	if now, err := os.Lstat(l.path); err == nil && os.SameFile(l.made, now) && now.ModTime().Equal(l.made.ModTime()) {
+		_ = os.Remove(l.path)
 	}
-	if rerr := os.Remove(a.Address); rerr != nil {
-		return nil, err
-	}
-	return net.Listen(a.Network, a.Address)
+	return l.UnixListener.Close()
 }

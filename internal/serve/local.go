@@ -120,21 +120,27 @@ func ListenUnix(path string) (net.Listener, error) {
 		_ = l.Close()
 		return fail(err)
 	}
-	return &socket{l, path}, nil
+	was, err := os.Lstat(path)
+	if err != nil {
+		_ = l.Close()
+		return fail(err)
+	}
+	return &socket{l, path, was}, nil
 }
 
-// socket removes itself when it is closed.
+// socket removes its file when it is closed, if that is still its own.
 type socket struct {
 	*net.UnixListener
 	path string
+	made os.FileInfo
 }
 
 func (s *socket) Addr() net.Addr { return &net.UnixAddr{Name: s.path, Net: "unix"} }
 
 func (s *socket) Close() error {
 	err := s.UnixListener.Close()
-	if err == nil {
-		_ = os.Remove(s.path) // somebody else may have
+	if now, gone := os.Lstat(s.path); err == nil && gone == nil && os.SameFile(s.made, now) && now.ModTime().Equal(s.made.ModTime()) {
+		_ = os.Remove(s.path)
 	}
 	return err
 }
