@@ -1,14 +1,17 @@
 package binlog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/xdsproxy/xdsproxy/session"
@@ -117,6 +120,70 @@ func TestEntriesHaveABound(t *testing.T) {
 		_, err := Read(strings.NewReader(string(binary.AppendUvarint(nil, n))), func(*session.Entry) error { return nil })
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, not %s", err, want)
+		}
+	}
+}
+
+// sized is the first entry of a call, with header fields of no bytes, and one of so many.
+func sized(t testing.TB, fields, size int) []byte {
+	m := &pb.Metadata{}
+	for range fields {
+		m.Entry = append(m.Entry, &pb.MetadataEntry{})
+	}
+	if size > 0 {
+		m.Entry = append(m.Entry, &pb.MetadataEntry{Value: make([]byte, size)})
+	}
+	r := header(1, "xds")
+	r.GetClientHeader().Metadata = m
+	b, err := proto.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// An entry has so many header fields, and so many bytes beside the data of a message.
+// What has more is no entry, and costs no more memory than its bytes.
+func TestHeadersHaveABound(t *testing.T) {
+	data, err := proto.Marshal(&pb.GrpcLogEntry{
+		CallId: 1, SequenceIdWithinCall: 2, Type: pb.GrpcLogEntry_EVENT_TYPE_SERVER_MESSAGE,
+		Payload: &pb.GrpcLogEntry_Message{Message: &pb.Message{Length: 4 * maxHeaders, Data: make([]byte, 4*maxHeaders)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := maxHeaders - (len(sized(t, 0, maxHeaders/2)) - maxHeaders/2)
+	many := fmt.Sprintf("an entry of more than %d header fields", maxFields)
+	for name, c := range map[string]struct {
+		entry []byte
+		want  string
+	}{
+		"as many fields as may be": {sized(t, maxFields, 0), ""},
+		"one field more":           {sized(t, maxFields+1, 0), many},
+		"in two payloads":          {append(sized(t, maxFields/2, 0), sized(t, maxFields/2+1, 0)...), many},
+		"as many bytes as may be":  {sized(t, 0, most), ""},
+		"one byte more":            {sized(t, 0, most+1), fmt.Sprintf("an entry of %d bytes beside the data of its message", maxHeaders+1)},
+		"a large message":          {data, ""},
+		"a bomb":                   {sized(t, 4<<20, 0), many},
+	} {
+		file := sized(t, 0, 0)
+		file = append(binary.AppendUvarint(nil, uint64(len(file))), file...)
+		if c.want != "" {
+			c.want = fmt.Sprintf("at byte %d: %s", len(file), c.want)
+		}
+		file = append(binary.AppendUvarint(file, uint64(len(c.entry))), c.entry...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		done, err := Read(bytes.NewReader(file), func(*session.Entry) error { return nil })
+		runtime.ReadMemStats(&after)
+		if got := fmt.Sprint(err); got != c.want && (err != nil || c.want != "") {
+			t.Errorf("%s: %s, not %q", name, got, c.want)
+		}
+		if done.Calls == 0 {
+			t.Errorf("%s: what is before it is not read: %+v", name, done)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20+8*uint64(len(file)) {
+			t.Errorf("%s: %d bytes take %d", name, len(file), n)
 		}
 	}
 }

@@ -9,5 +9,5 @@
 // of HTTP/2.
 //
 // A file may be hostile: memory is bounded by maxRecord, whatever its lengths
-// say, and by maxCalls. The package opens nothing and keeps no payload.
+// say, by maxHeaders and maxFields of what is not a message, and by maxCalls. The package opens nothing and keeps no payload.
 package binlog

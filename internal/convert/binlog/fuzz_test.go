@@ -130,6 +130,13 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed)
 		f.Add(seed[:len(seed)-3])
 	}
+	bomb, err := proto.Marshal(&pb.GrpcLogEntry{CallId: 1, Payload: &pb.GrpcLogEntry_ServerHeader{
+		ServerHeader: &pb.ServerHeader{Metadata: &pb.Metadata{Entry: slices.Repeat([]*pb.MetadataEntry{{}}, 4097)}},
+	}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(append(binary.AppendUvarint(nil, uint64(len(bomb))), bomb...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var last session.Entry
 		done, _ := binlog.Read(bytes.NewReader(data), func(e *session.Entry) error {

@@ -11,12 +11,17 @@ import (
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const (
 	maxRecord = 256 << 20 // bytes of an entry of the log
 	maxCalls  = 1 << 18   // calls and connections that are told apart
+	// An entry has so many bytes beside the data of a message, and so many header
+	// fields, each of which takes a hundred bytes of memory and may be written in two.
+	maxHeaders = 1 << 20
+	maxFields  = 4096
 )
 
 // Result is what was read.
@@ -108,6 +113,9 @@ func (l *log) next() (*pb.GrpcLogEntry, error) {
 		}
 		return nil, err
 	}
+	if fault := tooMuch(l.buf.Bytes()); fault != "" {
+		return nil, l.wrong("%s", fault)
+	}
 	rec := new(pb.GrpcLogEntry)
 	if err := proto.Unmarshal(l.buf.Bytes(), rec); err != nil || rec.GetCallId() == 0 || len(rec.ProtoReflect().GetUnknown()) > 0 {
 		return nil, l.wrong("no entry of a binary log of gRPC")
@@ -115,6 +123,44 @@ func (l *log) next() (*pb.GrpcLogEntry, error) {
 	l.off += int64(size) + int64(n)
 	return rec, nil
 }
+
+// tooMuch says in what an entry has more than its bounds, or "". It goes over the
+// bytes before anything is made of them.
+func tooMuch(entry []byte) string {
+	size, n := 0, 0
+	for s := protoscan.Of(entry); s.Next(); {
+		size += s.Off - s.At
+		switch s.Num {
+		case numMessage:
+			for m := protoscan.Of(s.Body); m.Next(); {
+				if m.Num == numData {
+					size -= len(m.Body)
+				}
+			}
+		case numClientHeader, numServerHeader, numTrailer:
+			for h := protoscan.Of(s.Body); h.Next(); {
+				for m := protoscan.Of(h.Body); h.Num == numMetadata && m.Next(); {
+					n++
+				}
+			}
+		}
+		if n > maxFields {
+			return fmt.Sprintf("an entry of more than %d header fields", maxFields)
+		}
+	}
+	if size > maxHeaders {
+		return fmt.Sprintf("an entry of %d bytes beside the data of its message", size)
+	}
+	return ""
+}
+
+// Numbers of fields in binarylog.proto.
+const (
+	numClientHeader, numServerHeader, numMessage, numTrailer = 6, 7, 8, 9 // of an entry
+
+	numMetadata = 1 // of what header fields are in
+	numData     = 2 // of a message
+)
 
 // length reads the length of the next entry, and says how many bytes it took.
 func (l *log) length() (n uint64, size int, err error) {
