@@ -12,6 +12,7 @@
 // ends with its last, as far as a dump tells.
 //
 // Calls stand in the order in which they ended, and lie beside each other in time. So
-// all are read before the first entry is given: memory is bounded by MaxBytes of
-// messages. What a longer dump has behind that is left out, which is an error.
+// all are read before the first entry is given: memory is bounded by MaxBytes, which
+// counts what calls, messages and header fields take beside their bytes. What a longer
+// dump has behind that is left out, which is an error.
 package grpcdump

@@ -12,8 +12,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// add keeps a call of xDS.
-func (d *dump) add(c *call) {
+// add keeps a call of xDS, and says whether it was one.
+func (d *dump) add(c *call) bool {
 	method := xds.LookupMethod(c.path())
 	switch {
 	case c.service == "" && c.method == "":
@@ -24,7 +24,9 @@ func (d *dump) add(c *call) {
 	default:
 		d.done.Calls++
 		d.calls = append(d.calls, c)
+		return true
 	}
+	return false
 }
 
 func (c *call) path() string { return "/" + c.service + "/" + c.method }
@@ -32,7 +34,11 @@ func (c *call) path() string { return "/" + c.service + "/" + c.method }
 // emit gives the entries of all calls, by their time.
 func (d *dump) emit(emit func(*session.Entry) error) error {
 	conns := map[string]session.ConnID{}
-	var all []session.Entry
+	n := 0
+	for _, c := range d.calls {
+		n += len(c.messages) + 3 // it is opened, answered and over
+	}
+	all := make([]session.Entry, 0, n)
 	for i, c := range d.calls {
 		authority := session.Get(c.metadata[0].list(), ":authority")
 		conn, known := conns[authority]
@@ -40,7 +46,8 @@ func (d *dump) emit(emit func(*session.Entry) error) error {
 			conn = session.ConnID(len(conns) + 1)
 			conns[authority] = conn
 		}
-		all = append(all, c.entries(conn, session.StreamID(i+1))...)
+		all = c.entries(all, conn, session.StreamID(i+1))
+		d.calls[i] = nil
 	}
 	slices.SortStableFunc(all, func(a, b session.Entry) int { return a.Time.Compare(b.Time) })
 	begun := map[session.ConnID]bool{}
@@ -71,8 +78,8 @@ func (d *dump) emit(emit func(*session.Entry) error) error {
 	return nil
 }
 
-// entries are those of one call, in their order. Times do not run backwards in it.
-func (c *call) entries(conn session.ConnID, stream session.StreamID) (out []session.Entry) {
+// entries appends those of one call, in their order. Times do not run backwards in it.
+func (c *call) entries(out []session.Entry, conn session.ConnID, stream session.StreamID) []session.Entry {
 	last := c.messages[0].time(time.Unix(0, 0).UTC())
 	add := func(side session.Side, kind session.Kind) *session.Entry {
 		out = append(out, session.Entry{Time: last, Conn: conn, Stream: stream, Side: side, Kind: kind})

@@ -18,7 +18,11 @@ const (
 	// maxValue is how long a message may be in the dump, with its JSON form.
 	maxValue   = 128 << 20
 	maxHeaders = 1 << 20
-	perMessage = 128 // bytes that a message costs beside its own
+	// maxMetadata is how long metadata may be in the dump. Each three bytes of it may
+	// be a value.
+	maxMetadata = 4 << 20
+	// What each takes beside its own bytes, with the entries that are made of it.
+	perCall, perMessage, perField = 1024, 512, 64
 )
 
 var begins = regexp.MustCompile(`^\s*\{\s*"service"\s*:\s*"[^"]*"\s*,\s*"method"\s*:`)
@@ -115,9 +119,13 @@ func (d *dump) read() error {
 		case err == nil && next != json.Delim('{'):
 			err = errors.New("a line is no object")
 		case err == nil:
-			c := &call{}
-			err = d.members(c)
-			d.add(c)
+			c, before := &call{}, d.bytes
+			if err = d.members(c); err == nil {
+				err = d.take(perCall + 3*len(c.path())) // it is the method and a field of the entry, too
+			}
+			if !d.add(c) {
+				d.bytes = before
+			}
 		}
 		switch {
 		case err == nil:
@@ -157,7 +165,7 @@ func (d *dump) members(c *call) error {
 		case "messages":
 			err = d.messages(c)
 		case "error":
-			err = d.dec.Decode(&c.status)
+			err = d.status(c)
 		case "metadata":
 			err = d.headers(&c.metadata[0])
 		case "metadata_response_headers":
@@ -202,7 +210,7 @@ func (d *dump) messages(c *call) error {
 		// A message of no bytes has no raw_message.
 		told := strings.TrimSpace(string(m.Told[:min(len(m.Told), 8)]))
 		m.bare, m.Told = len(m.Raw) == 0 && told != "" && told != "{}" && told != "null", nil
-		if err := d.take(len(m.Raw)); err != nil {
+		if err := d.take(perMessage + len(m.Raw) + len(m.Origin)); err != nil {
 			return err
 		}
 		c.messages = append(c.messages, m)
@@ -211,14 +219,30 @@ func (d *dump) messages(c *call) error {
 	return err
 }
 
+func (d *dump) status(c *call) error {
+	if err := d.dec.Decode(&c.status); err != nil || c.status == nil {
+		return err
+	}
+	return d.take(len(c.status.Code) + len(c.status.Message))
+}
+
+// UnmarshalJSON looks at the length first.
+func (f *fields) UnmarshalJSON(b []byte) error {
+	if len(b) > maxMetadata {
+		return fmt.Errorf("the metadata of a call is longer than %d MiB", maxMetadata>>20)
+	}
+	return json.Unmarshal(b, (*map[string][]string)(f))
+}
+
 func (d *dump) headers(to *fields) error {
 	if err := d.dec.Decode(to); err != nil {
 		return err
 	}
 	size := 0
 	for k, all := range *to {
+		size += len(k) + perField
 		for _, v := range all {
-			size += len(k) + len(v)
+			size += len(k) + len(v) + perField
 		}
 	}
 	if size > maxHeaders {
@@ -227,8 +251,9 @@ func (d *dump) headers(to *fields) error {
 	return d.take(size)
 }
 
+// take counts bytes that are kept.
 func (d *dump) take(n int) error {
-	if d.bytes += int64(n + perMessage); d.bytes > MaxBytes {
+	if d.bytes += int64(n); d.bytes > MaxBytes {
 		return errFull
 	}
 	return nil

@@ -241,14 +241,14 @@ func TestMade(t *testing.T) {
 	}
 	for name, c := range map[string]string{
 		"messages that are no list": `{"service":"a","method":"b","messages":7}`, "a status that is none": `{"service":"a","method":"b","error":7}`,
-		"headers that are none": `{"service":"a","method":"b","metadata":7}`, "too many headers": `{"service":"a","method":"b","metadata":{"k":["` + strings.Repeat("x", 1<<20) + `"]}}`,
+		"headers that are none": `{"service":"a","method":"b","metadata":7}`, "too many headers": `{"service":"a","method":"b","metadata":{"k":["` + strings.Repeat("x", 1<<20-129) + `"]}}`,
 	} {
 		_, err := grpcdump.Read(strings.NewReader(c), func(*session.Entry) error { return nil })
 		if _, is := errors.AsType[*grpcdump.FormatError](err); !is {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := grpcdump.Read(strings.NewReader(`{"service":"a","method":"b","metadata":{"k":["`+strings.Repeat("x", 1<<20-1)+`"]}}`), func(*session.Entry) error { return nil }); err != nil {
+	if _, err := grpcdump.Read(strings.NewReader(`{"service":"a","method":"b","metadata":{"k":["`+strings.Repeat("x", 1<<20-130)+`"]}}`), func(*session.Entry) error { return nil }); err != nil {
 		t.Error(err)
 	}
 	broken := errors.New("the disk is broken")
@@ -288,6 +288,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(dump)
 	f.Add(dump[:len(dump)/2])
 	f.Add([]byte(ads + `"messages":[{"timestamp":"2026-01-01T00:00:00Z"},null],"error":{"code":"Code(99)"},"metadata":{":authority":["a"],"X":[]}}`))
+	f.Add([]byte(ads + `"messages":[{"timestamp":"2026-01-01T00:00:00Z"},{},{}],"metadata":{"":[` + strings.Repeat(`"",`, 1<<14) + `""]},"error":{"message":"` + strings.Repeat("x", 100) + `"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var last session.Entry
 		done, _ := grpcdump.Read(bytes.NewReader(data), func(e *session.Entry) error {
