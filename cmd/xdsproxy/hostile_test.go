@@ -53,6 +53,7 @@ func TestSignalWhileReading(t *testing.T) {
 	for _, args := range []string{
 		"status PIPE", "tree PIPE demo-envoy", "check PIPE", "watch PIPE", "watch PIPE --no-follow", "show PIPE 1..",
 		"info PIPE", "export PIPE -o csv", "export PIPE -o script", "diff PIPE ingress",
+		"import PIPE -w PIPE.xdsp",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +61,7 @@ func TestSignalWhileReading(t *testing.T) {
 			if err := mkfifo(name); err != nil {
 				t.Skip(err)
 			}
-			cmd := command(t, strings.Fields(strings.Replace(args, "PIPE", name, 1))...)
+			cmd := command(t, strings.Fields(strings.ReplaceAll(args, "PIPE", name))...)
 			var complaints strings.Builder
 			cmd.Stderr = &complaints
 			if err := cmd.Start(); err != nil {

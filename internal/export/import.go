@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -70,17 +71,20 @@ func ImportFile(c *console.Console, name, path string) error {
 			return console.Failed("cannot read the file: %w", err)
 		}
 		defer f.Close()
+		in = f
 		if info, err := f.Stat(); err == nil {
 			of.Time = info.ModTime()
+			if !info.Mode().IsRegular() {
+				in = c.Heedful(in)
+			}
 		}
-		in = f
 	} else if console.IsTerminal(c.Stdin) {
 		return console.Misused("standard input is a terminal, not a file")
 	} else {
 		in = c.Heedful(in)
 		name = "the input"
 	}
-	far := &extent{in: in}
+	far := &extent{ctx: c.Ctx, in: in}
 	far.line = c.Progress("importing", name, func() (int64, uint64) { return far.read, far.entries })
 	defer far.line.End()
 	r := bufio.NewReaderSize(far, sniffed)
@@ -110,6 +114,9 @@ func ImportFile(c *console.Console, name, path string) error {
 		return to.Add(e)
 	})
 	far.line.End()
+	if far.stopped { // a form may take that for damage
+		err = c.Ctx.Err()
+	}
 	if to == nil {
 		switch {
 		case err != nil:
@@ -166,16 +173,21 @@ func unknownForm(name string, head []byte) error {
 	return console.Failed("%s is of none of the forms that are read", name).Hint("xdsproxy import --help says what it reads")
 }
 
-// extent is how far a file was read.
+// extent is how far a file was read. It is read no further once ctx is over.
 type extent struct {
+	ctx     context.Context
 	in      io.Reader
 	line    *console.Progress
 	read    int64
 	entries uint64
+	stopped bool
 }
 
-func (x *extent) Read(p []byte) (int, error) {
-	n, err := x.in.Read(p)
+func (x *extent) Read(p []byte) (n int, err error) {
+	if err = x.ctx.Err(); err == nil {
+		n, err = x.in.Read(p)
+	}
+	x.stopped = errors.Is(err, context.Canceled)
 	x.read += int64(n)
 	x.line.Advance()
 	return n, err

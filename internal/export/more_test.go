@@ -312,6 +312,44 @@ func TestImports(t *testing.T) {
 	d.golden("imports")
 }
 
+// stopping is a context that ends when it has been asked so many times.
+type stopping struct {
+	context.Context
+	left *int
+}
+
+func (s stopping) Err() error {
+	if *s.left--; *s.left >= 0 {
+		return nil
+	}
+	return context.Canceled
+}
+
+// A signal ends an import of which nothing is xDS, in the middle of a file, whatever a
+// form makes of an error of reading; and nothing is left of one that had begun.
+func TestImportsStop(t *testing.T) {
+	d := newDesk(t)
+	packet := "\x00\x00\x00\x00\x00\x00\x00\x00\x3c\x00\x00\x00\x3c\x00\x00\x00" + strings.Repeat("\x00", 60)
+	call := `{"service":"envoy.service.discovery.v3.AggregatedDiscoveryService","method":"StreamAggregatedResources","messages":[{"timestamp":"2026-01-01T00:00:00Z"}]}` + "\n"
+	for name, text := range map[string]string{
+		"a.pcap":      "\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x01\x00\x00\x00" + strings.Repeat(packet, 5000),
+		"other.jsonl": strings.Repeat(`{"service":"a.B","method":"C","messages":[]}`+"\n", 10000),
+		"begun.jsonl": strings.Repeat(call, 3000),
+		"binary.log":  strings.Repeat("\x04\x10\x01\x20\x03", 100_000),
+	} {
+		from, to := d.file(name, text), d.at(name+".xdsp")
+		for left := range 4 {
+			err := ImportFile(&console.Console{Ctx: stopping{t.Context(), &left}, Stderr: &bytes.Buffer{}}, from, to)
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
 // TestAsked: what is told before a report is written, what a config_dump is refused for,
 // and a finding alone.
 func TestAsked(t *testing.T) {
