@@ -89,6 +89,11 @@ func (s *directory) List(ctx context.Context, prefix string) iter.Seq2[Object, e
 		if dir != "" && !plain(dir) {
 			return
 		}
+		// Below what is no directory there is nothing; to list a named pipe would be to
+		// wait for who writes to it.
+		if info, err := s.root.Stat(cmp.Or(dir, ".")); err == nil && !info.IsDir() {
+			return
+		}
 		s.walk(ctx, dir, prefix, yield)
 	}
 }
@@ -189,7 +194,7 @@ func (s *directory) Stat(ctx context.Context, key string) (Object, error) {
 
 // meta is what was stored beside an object; nothing if that cannot be read.
 func (s *directory) meta(key string) map[string]string {
-	f, err := s.root.Open(metaDir + "/" + key + ".json")
+	f, _, err := s.open(metaDir + "/" + key + ".json")
 	if err != nil {
 		return map[string]string{}
 	}
@@ -199,6 +204,30 @@ func (s *directory) meta(key string) map[string]string {
 		return map[string]string{}
 	}
 	return metaOf(meta)
+}
+
+// open opens a regular file; there are no others here. What it is is asked first:
+// to open a named pipe is to wait for who writes to it.
+func (s *directory) open(name string) (*os.File, fs.FileInfo, error) {
+	info, err := s.root.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := s.root.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() { // it took the place of one
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
 }
 
 // file is an object of a directory that is being read.
@@ -214,16 +243,8 @@ func (s *directory) Open(ctx context.Context, key string) (Content, error) {
 	if err := errors.Join(ctx.Err(), checkFile(key)); err != nil {
 		return nil, err
 	}
-	f, err := s.root.Open(key)
+	f, info, err := s.open(key)
 	if err != nil {
-		return nil, dirError("open", s.URL(key), err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		_ = f.Close()
 		return nil, dirError("open", s.URL(key), err)
 	}
 	o := objectOf(key, info)
