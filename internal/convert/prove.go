@@ -38,8 +38,9 @@ type Proof struct {
 
 // Prove writes the least part of a session in which the rules find again what
 // they found in the session: see Cut. They are asked. The walk visits the session
-// and says of no entry that it is chosen; it is done several times.
-func Prove(path string, of recorder.Facts, walk Walk, p *Proof, o CutOptions) (Result, Extent, error) {
+// and says of no entry that it is chosen; it is done several times. What ctx ends
+// leaves no file.
+func Prove(ctx context.Context, path string, of recorder.Facts, walk Walk, p *Proof, o CutOptions) (Result, Extent, error) {
 	choice := choiceOf(p)
 	if p.Way > 0 {
 		if err := choice.learn(walk); err != nil {
@@ -50,26 +51,26 @@ func Prove(path string, of recorder.Facts, walk Walk, p *Proof, o CutOptions) (R
 			return done, TheWay, err
 		}
 		small := done.Bytes <= p.Way
-		if proven, err := p.holds(path); err != nil || proven && small {
+		if proven, err := p.holds(ctx, path); err != nil || proven && small {
 			return done, TheWay, err
 		}
 		if err := os.Remove(path); err != nil {
 			return done, TheWay, err
 		}
 		if small {
-			return p.first(path, of, walk, choice, o, TheClients, TheSession)
+			return p.first(ctx, path, of, walk, choice, o, TheClients, TheSession)
 		}
 	}
-	return p.first(path, of, walk, choice, o, TheEntries, TheStreams, TheClients, TheSession)
+	return p.first(ctx, path, of, walk, choice, o, TheEntries, TheStreams, TheClients, TheSession)
 }
 
 // first writes the first of the extents that holds, or the last one.
-func (p *Proof) first(path string, of recorder.Facts, walk Walk, choice *choice, o CutOptions, extents ...Extent) (done Result, extent Extent, err error) {
+func (p *Proof) first(ctx context.Context, path string, of recorder.Facts, walk Walk, choice *choice, o CutOptions, extents ...Extent) (done Result, extent Extent, err error) {
 	for i, extent := range extents {
 		if done, err = Cut(path, of, choice.walk(walk, extent), o); err != nil || done.Entries == 0 {
 			return done, extent, err
 		}
-		if proven, err := p.holds(path); err != nil || proven || i == len(extents)-1 {
+		if proven, err := p.holds(ctx, path); err != nil || proven || i == len(extents)-1 {
 			return done, extent, err
 		}
 		if err := os.Remove(path); err != nil {
@@ -137,27 +138,37 @@ func (c *choice) walk(walk Walk, extent Extent) Walk {
 	}
 }
 
-// holds says whether the rules find in a recording what it is to prove.
-func (p *Proof) holds(path string) (bool, error) {
-	r, err := recorder.Open(path)
+// holds says whether the rules find in a recording what it is to prove. One that
+// they cannot read to its end is removed.
+func (p *Proof) holds(ctx context.Context, path string) (bool, error) {
+	found, err := p.found(ctx, path)
 	if err != nil {
+		_ = os.Remove(path)
 		return false, err
 	}
-	defer r.Close()
-	k := check.NewChecker(p.Judge)
-	for e, err := range r.Entries(context.Background()) {
-		if err != nil {
-			return false, err
-		}
-		k.Step(&e)
-	}
-	found := k.Findings()
 	for i := range p.Findings {
 		if !slices.ContainsFunc(found, func(f check.Finding) bool { return same(&f, &p.Findings[i]) }) {
 			return false, nil
 		}
 	}
 	return true, nil
+}
+
+// found is what the rules find in a recording.
+func (p *Proof) found(ctx context.Context, path string) ([]check.Finding, error) {
+	r, err := recorder.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	k := check.NewChecker(p.Judge)
+	for e, err := range r.Entries(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		k.Step(&e)
+	}
+	return k.Findings(), nil
 }
 
 // Among are those of the findings that it is to prove, all if it is to prove none.

@@ -1,7 +1,11 @@
 package convert_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -25,7 +29,7 @@ func TestProve(t *testing.T) {
 		for n, f := range check.Fold(w.checker.Findings()) {
 			path := filepath.Join(t.TempDir(), fmt.Sprintf("%d.xdsp", n))
 			p := &convert.Proof{Findings: []check.Finding{f}}
-			done, extent, err := convert.Prove(path, facts, w.walk, p, convert.CutOptions{})
+			done, extent, err := convert.Prove(t.Context(), path, facts, w.walk, p, convert.CutOptions{})
 			if err != nil || done.Entries == 0 {
 				t.Fatalf("%s, %s: %+v, %v", file, f.Rule.ID, done, err)
 			}
@@ -68,7 +72,7 @@ func TestProveWithTheWay(t *testing.T) {
 		extent convert.Extent
 	}{{0, convert.TheStreams}, {1 << 20, convert.TheWay}, {1, convert.TheStreams}} {
 		path := filepath.Join(t.TempDir(), "part.xdsp")
-		_, extent, err := convert.Prove(path, facts, w.walk, &convert.Proof{Findings: found, Way: c.way}, convert.CutOptions{})
+		_, extent, err := convert.Prove(t.Context(), path, facts, w.walk, &convert.Proof{Findings: found, Way: c.way}, convert.CutOptions{})
 		if err != nil || extent != c.extent {
 			t.Errorf("%d bytes: extent %d, %v; want %d", c.way, extent, err, c.extent)
 			continue
@@ -82,6 +86,30 @@ func TestProveWithTheWay(t *testing.T) {
 		}
 		if led := missing == 0; led != (c.extent == convert.TheWay) {
 			t.Errorf("%d bytes: %d messages before entry %d are not in the part", c.way, missing, last)
+		}
+	}
+}
+
+// A part that was written is not judged once that is given up, and does not stay.
+func TestProveIsGivenUp(t *testing.T) {
+	all, facts := read(t, "../../check/testdata/systems/jcp-per-type-delta.xdsp")
+	w := &walker{all: all, choose: func(*session.Entry, *check.Change) bool { return false }}
+	if err := w.walk(func(*session.Entry, *check.Change, bool) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	found := check.Fold(w.checker.Findings())[:1]
+	for way, walks := range map[int64]int{0: 2, 1 << 20: 3} { // the streams are learned first
+		ctx, cancel := context.WithCancel(t.Context())
+		path := filepath.Join(t.TempDir(), "part.xdsp")
+		_, _, err := convert.Prove(ctx, path, facts, func(visit convert.Visit) error {
+			if walks--; walks == 0 {
+				defer cancel()
+			}
+			return w.walk(visit)
+		}, &convert.Proof{Findings: found, Way: way}, convert.CutOptions{})
+		cancel()
+		if _, there := os.Stat(path); !errors.Is(err, context.Canceled) || walks != 0 || !errors.Is(there, fs.ErrNotExist) {
+			t.Errorf("a way of %d bytes: %v, %d walks are left; the part: %v", way, err, walks, there)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func TestProofFails(t *testing.T) {
 	bad := errors.New("bad")
 	walk := func(convert.Visit) error { return bad }
 	for _, way := range []int64{0, 1 << 20} {
-		_, _, err := convert.Prove(t.TempDir()+"/part.xdsp", recorder.Facts{}, walk, &convert.Proof{Seqs: []session.Seq{3}, Way: way}, convert.CutOptions{})
+		_, _, err := convert.Prove(t.Context(), t.TempDir()+"/part.xdsp", recorder.Facts{}, walk, &convert.Proof{Seqs: []session.Seq{3}, Way: way}, convert.CutOptions{})
 		if !errors.Is(err, bad) {
 			t.Errorf("%v", err)
 		}

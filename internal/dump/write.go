@@ -58,7 +58,7 @@ func (w *writer) write(ctx context.Context, m *trigger.Moment) (path string, siz
 		err = w.report(ctx, temporary, walk, o)
 	} else {
 		var done convert.Result
-		done, _, err = convert.Prove(temporary, facts, walk, &proof, cut)
+		done, _, err = convert.Prove(ctx, temporary, facts, walk, &proof, cut)
 		if err == nil && done.Entries == 0 {
 			err = errGone
 		}

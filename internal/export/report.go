@@ -97,7 +97,7 @@ func (r *Report) renamedReport(ctx context.Context, o *report.Options, rules []s
 	}
 	defer os.RemoveAll(dir)
 	named, renamed := filepath.Join(dir, "named.xdsp"), filepath.Join(dir, "session.xdsp")
-	if _, _, err := convert.Prove(named, o.Facts, r.until(ctx), &o.Proof, o.Cut); err != nil {
+	if _, _, err := convert.Prove(ctx, named, o.Facts, r.until(ctx), &o.Proof, o.Cut); err != nil {
 		return unwrittenPart(err)
 	}
 	x := &Export{Opener: r.Opener, Judge: r.Judge, Name: named, Form: FormRecording, Inside: r.Inside}
@@ -130,7 +130,7 @@ func (r *Report) Finding(ctx context.Context, rule string, seqs []session.Seq, z
 	if zip {
 		return r.gather(ctx, o)
 	}
-	done, _, err := convert.Prove(r.Path, o.Facts, r.until(ctx), &o.Proof, o.Cut)
+	done, _, err := convert.Prove(ctx, r.Path, o.Facts, r.until(ctx), &o.Proof, o.Cut)
 	if err != nil {
 		return unwrittenPart(err)
 	}

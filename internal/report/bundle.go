@@ -62,7 +62,7 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 		}
 	}()
 	recording := filepath.Join(b.dir, recordingFile)
-	if b.Done, b.Extent, err = convert.Prove(recording, o.Facts, walk, &o.Proof, o.Cut); err != nil || b.Done.Entries == 0 {
+	if b.Done, b.Extent, err = convert.Prove(ctx, recording, o.Facts, walk, &o.Proof, o.Cut); err != nil || b.Done.Entries == 0 {
 		return b, err
 	}
 	b.files = append(b.files, recordingFile)
