@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -30,10 +31,11 @@ func (t *Tap) Lose(from session.Side, at time.Time, why string) {
 	case t.http2.Load() || h.frames.seen:
 		h.loseHeaders(at, why+"; its header fields are unknown from here on")
 		h.headers = headerDecoder{lost: true}
-		for _, id := range slices.Sorted(maps.Keys(h.recv)) {
-			h.recv[id].abort(h, at, why)
-			h.recv[id].framing = framingLost
+		for _, r := range h.followed() {
+			r.abort(h, at, why)
+			r.framing = framingLost
 		}
+		h.found = nil
 		h.joinMidway()
 	case t.h1 != nil || len(h.h1.line) > 0:
 		// Which response belongs to which request is not known any more.
@@ -49,6 +51,34 @@ func (h *half) joinMidway() {
 	h.frames, h.parse, h.midway = framer{seen: true}, (*half).seek, true
 	h.tap.unseen.Store(true)
 }
+
+// followed are the streams whose messages are not lost, by their numbers. Each loss
+// costs no more than what was found since the one before.
+func (h *half) followed() []*recv {
+	of := h.found
+	if !h.midway {
+		of = slices.Collect(maps.Values(h.recv))
+	}
+	of = slices.DeleteFunc(of, h.lost)
+	slices.SortFunc(of, func(a, b *recv) int { return cmp.Compare(a.stream.h2, b.stream.h2) })
+	return of
+}
+
+// find remembers a stream of a tap that is midway, whose messages can be followed
+// from here on.
+func (h *half) find(r *recv) {
+	if !h.midway {
+		return
+	}
+	if len(h.found) > 2*len(h.recv)+64 {
+		h.found = slices.DeleteFunc(h.found, h.lost)
+	}
+	h.found = append(h.found, r)
+}
+
+// lost says that nothing is followed on a stream: its messages were lost, or it is
+// over.
+func (h *half) lost(r *recv) bool { return h.recv[r.stream.h2] != r || r.framing == framingLost }
 
 // seek passes over segments until one begins with what can be followed.
 func (h *half) seek(at time.Time, p []byte) (int, bool) {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 	"time"
 
@@ -83,6 +84,7 @@ func feedSegments(t *testing.T, client, server [][]byte, midway, missing int) []
 			default:
 				tap.Feed(side, at, of[i])
 			}
+			knowsFollowed(t, tap)
 		}
 	}
 	tap.End(session.Proxy, at, "over")
@@ -90,6 +92,61 @@ func feedSegments(t *testing.T, client, server [][]byte, midway, missing int) []
 		t.Fatalf("%d bytes of the budget were never given back", memory.Used())
 	}
 	return log.entries
+}
+
+// knowsFollowed fails unless a tap that is midway knows of each stream that it follows,
+// once.
+func knowsFollowed(t *testing.T, tap *Tap) {
+	for _, h := range []*half{&tap.client, &tap.server} {
+		known := make(map[*recv]int)
+		for _, r := range h.found {
+			known[r]++
+		}
+		for id, r := range h.recv {
+			if n := known[r]; n > 1 || h.midway && n == 0 && r.framing != framingLost || !h.midway && n > 0 {
+				t.Fatalf("stream %d of the %s, framing %d, is %d times among those that are followed (midway: %t)", id, h.side, r.framing, n, h.midway)
+			}
+		}
+	}
+}
+
+// A loss costs what was followed since the one before, not what is open; and what was
+// under assembly ends there.
+func TestLossesCostWhatIsFollowed(t *testing.T) {
+	log := &collector{}
+	var ids session.StreamID
+	tap := NewTap(Config{Conn: 1, Sink: log, Memory: NewMemory(1 << 20), NewStream: func() session.StreamID { ids++; return ids }})
+	at := time.Unix(1, 0)
+	tap.Feed(session.Client, at, []byte(preface+settings))
+	const open = 20_000
+	for i := range uint32(open) {
+		b := frame(frameHeaders, flagEndHeaders, 2*i+1, 1)
+		b[frameHeadLen] = 0x83 // :method POST
+		tap.Feed(session.Client, at, b)
+	}
+	if n := len(tap.client.recv); n != open {
+		t.Fatalf("%d streams are open", n)
+	}
+	tap.Lose(session.Client, at, "some bytes are missing")
+	begun := frame(frameData, 0, 5, 6)
+	copy(begun[frameHeadLen:], "\x00\x00\x00\x00\x09x")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const losses = 100
+	for range losses {
+		tap.Feed(session.Client, at, begun)
+		tap.Lose(session.Client, at, "some bytes are missing")
+	}
+	runtime.ReadMemStats(&after)
+	truncated := 0
+	for _, e := range log.entries {
+		if e.Message != nil && e.Message.Truncated && e.H2 == 5 {
+			truncated++
+		}
+	}
+	if n := (after.TotalAlloc - before.TotalAlloc) / losses; truncated != losses || n > 2*open {
+		t.Errorf("%d messages ended, and a loss takes %d bytes", truncated, n)
+	}
 }
 
 // FuzzMidway feeds arbitrary bytes with holes.
@@ -118,6 +175,7 @@ func FuzzMidway(f *testing.F) {
 			} else {
 				tap.Feed(side, at, rest[side][:n])
 			}
+			knowsFollowed(t, tap)
 			rest[side] = rest[side][n:]
 		}
 		tap.End(session.Proxy, at, "over")

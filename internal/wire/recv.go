@@ -48,8 +48,11 @@ type recv struct {
 func (r *recv) data(h *half, at time.Time, p []byte) {
 	for len(p) > 0 {
 		if r.framing != framingGRPC {
-			if r.framing == framingLost && !h.regains(p) {
-				return
+			if r.framing == framingLost {
+				if !h.regains(p) {
+					return
+				}
+				h.find(r)
 			}
 			if r.framing == framingBody || !r.sniff(p) {
 				r.bodyData(h, at, p)

@@ -265,6 +265,9 @@ func (h *half) newRecv(s *stream, fr framing, encoding string) *recv {
 		h.recv = make(map[uint32]*recv)
 	}
 	h.recv[s.h2] = r
+	if fr != framingLost {
+		h.find(r)
+	}
 	return r
 }
 

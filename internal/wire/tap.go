@@ -169,6 +169,7 @@ type half struct {
 	headers headerDecoder
 	h1      h1parser
 	recv    map[uint32]*recv // by HTTP/2 stream id: what this side is sending
+	found   []*recv          // while midway: all of recv that can be followed, and some that could
 	partial int              // how many of them, but for lingers, are inside a message
 	// lastOpened is the highest stream id that this side has opened.
 	lastOpened uint32

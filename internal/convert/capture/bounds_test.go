@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -257,16 +258,71 @@ func TestUnsureStreamsHaveABound(t *testing.T) {
 	}
 }
 
-// A gap names so many streams.
+// A gap names so many streams, the first that live, and costs no more than these and
+// those that died since the last.
 func TestStreamsOfAGapHaveABound(t *testing.T) {
-	r, c := following()
+	_, c := following()
+	const many = 64 * maxLive
 	c.all = make(map[session.StreamID]*stream)
-	for id := range session.StreamID(maxLive + 1) {
-		c.all[id+1] = new(stream)
+	for id := range session.StreamID(many) {
+		c.all[id+1] = &stream{verdict: discovery}
+		c.enlist(c.all[id+1])
 	}
-	c.missing(1)
-	if got := len(r.queue[len(r.queue)-1].live); got != maxLive {
-		t.Errorf("%d of %d streams are named", got, len(c.all))
+	for id := session.StreamID(1); id <= many; id += 2 {
+		c.retire(id, c.all[id])
+	}
+	c.all[2].verdict = other
+	want := []*stream{c.all[4], c.all[6], c.all[8]}
+	for range 2 {
+		if got := c.living(); len(got) != maxLive || !slices.Equal(got[:3], want) || got[maxLive-1] != c.all[2*maxLive+2] {
+			t.Fatalf("%d of %d streams are named", len(got), len(c.all))
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const gaps = 100
+	for range gaps {
+		c.missing(1)
+		c.r.tellGap()
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / gaps; n > 8*8*maxLive {
+		t.Errorf("a gap takes %d bytes, with %d streams", n, len(c.all))
+	}
+}
+
+// What died is forgotten where there is no gap, too.
+func TestDeadStreamsHaveABound(t *testing.T) {
+	_, c := following()
+	for id := range session.StreamID(16 * maxEnded) {
+		c.append(session.Entry{Stream: id + 1, Kind: session.KindTrailer})
+	}
+	if len(c.live) > 2*len(c.all)+1 {
+		t.Errorf("%d streams are remembered, of %d", len(c.live), len(c.all))
+	}
+}
+
+// Gaps that follow each other are one; after an entry there is another.
+func TestGapsThatFollowEachOther(t *testing.T) {
+	r, c := following()
+	r.queue = nil
+	other := r.begin(portsOf(2))
+	for _, n := range []int{1, 2, 3} {
+		c.missing(n)
+	}
+	other.missing(4)
+	c.missing(5)
+	c.append(session.Entry{Kind: session.KindNote})
+	c.missing(6)
+	r.tellGap()
+	var got []int64
+	for _, q := range r.queue[1:] {
+		if q.Gap != nil {
+			got = append(got, q.Gap.Bytes)
+		}
+	}
+	if !slices.Equal(got, []int64{6, 4, 5, 6}) {
+		t.Errorf("gaps of %d bytes", got)
 	}
 }
 

@@ -21,6 +21,13 @@ func FuzzRead(f *testing.F) {
 		packets = packets[:min(len(packets), 60)]
 		f.Add(raw(f, packets))
 		f.Add(raw(f, packets[12:]))
+		var holes []packet // seconds apart, so that what is missing is given up
+		for i, p := range packets {
+			if p.at = p.at.Add(time.Duration(i) * 3 * time.Second); i < 12 || i%2 > 0 {
+				holes = append(holes, p)
+			}
+		}
+		f.Add(raw(f, holes))
 		file, _ := written(f, recordertest.Entries(f, filepath.Join(sessionsDir, name+".xdsp"))[:20])
 		f.Add(file)
 	}

@@ -16,8 +16,17 @@ type queued struct {
 	live []*stream // those of a gap
 }
 
+// tellGap lets the gap wait that may have grown until now.
+func (r *reader) tellGap() {
+	if g := r.gap; g != nil {
+		r.gap = nil
+		r.push(*g)
+	}
+}
+
 // push lets an entry wait behind those that came before.
 func (r *reader) push(q queued) {
+	r.tellGap()
 	r.held += cost(&q.Entry)
 	r.queue = append(r.queue, q)
 	r.drain()

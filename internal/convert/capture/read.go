@@ -80,6 +80,7 @@ func Read(in *bufio.Reader, emit func(*session.Entry) error) (Result, error) {
 	for e := r.idle.Front(); e != nil && r.err == nil; e = e.Next() {
 		e.Value.(*conn).finish(nobody, "")
 	}
+	r.tellGap()
 	r.done.Cut, r.done.Fragments, r.done.UnknownLinks = u.Cut, u.Fragments, u.Links
 	if err == nil {
 		err = r.err
@@ -99,6 +100,7 @@ type reader struct {
 	waiting int
 	holes   map[*conn]struct{} // those of which bytes are missing
 	swept   time.Time
+	gap     *queued // what came last, if that was a gap
 	queue   []queued
 	held    int64     // bytes of entries in it, and of those that views have seen
 	last    time.Time // of the last entry

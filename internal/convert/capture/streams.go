@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -36,8 +35,12 @@ type stream struct {
 // streams are those of a connection, as its tap numbers them.
 type streams struct {
 	all   map[session.StreamID]*stream
+	live  []*stream // all of them that a gap may name, in their order, and some that are dead
 	ended []session.StreamID
 }
+
+// dead says that nothing more is expected of a stream, or that it is not of xDS.
+func (st *stream) dead() bool { return st.verdict == other || st.ended }
 
 // append takes an entry of the connection's tap.
 func (c *conn) append(e session.Entry) {
@@ -52,6 +55,7 @@ func (c *conn) append(e session.Entry) {
 			c.all = make(map[session.StreamID]*stream)
 		}
 		c.all[e.Stream] = st
+		c.enlist(st)
 	}
 	if st.verdict == undecided {
 		c.judge(st, &e)
@@ -116,17 +120,39 @@ func (c *conn) giveUp() {
 	}
 }
 
-// missing says that bytes of the connection are not in the capture.
+// missing says that bytes of the connection are not in the capture. What is missing
+// right after others is part of the same gap.
 func (c *conn) missing(n int) {
-	q := queued{c: c, Entry: session.Entry{
-		Time: c.last, Side: session.Proxy, Kind: session.KindGap, Gap: &session.Gap{Bytes: int64(max(n, 0))},
+	bytes := int64(max(n, 0))
+	if g := c.r.gap; g != nil && g.c == c {
+		g.Gap.Bytes += bytes
+		return
+	}
+	c.r.tellGap()
+	c.r.gap = &queued{c: c, live: c.living(), Entry: session.Entry{
+		Time: c.last, Side: session.Proxy, Kind: session.KindGap, Gap: &session.Gap{Bytes: bytes},
 	}}
-	for _, id := range slices.Sorted(maps.Keys(c.all)) {
-		if st := c.all[id]; st.verdict != other && !st.ended && len(q.live) < maxLive {
-			q.live = append(q.live, st)
+}
+
+func (c *conn) enlist(st *stream) {
+	if len(c.live) > 2*len(c.all) {
+		c.live = slices.DeleteFunc(c.live, (*stream).dead)
+	}
+	c.live = append(c.live, st)
+}
+
+// living are the first streams that live, as many as a gap names. It costs no more
+// than these, and the dead ones before the last of them, which it forgets.
+func (c *conn) living() (out []*stream) {
+	n := 0
+	for ; n < len(c.live) && len(out) < maxLive; n++ {
+		if st := c.live[n]; !st.dead() {
+			out = append(out, st)
 		}
 	}
-	c.r.push(q)
+	c.live = c.live[n-len(out):]
+	copy(c.live, out)
+	return out
 }
 
 // retire remembers a stream for what comes late.
