@@ -48,3 +48,43 @@ C> type=LDS V=1 N=a R=[]
 		t.Errorf("%+v", client)
 	}
 }
+
+// What stands at the end of the recording has to stand at the end, too, also if it came
+// once before.
+func TestPlayEndsElsewhere(t *testing.T) {
+	const (
+		begins = `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[a,b]
+C> type=CDS V=1 N=a R=[]
+S< type=CDS V=2 N=b res=[a,b#2]
+C> type=CDS V=2 N=b R=[]
+`
+		removes = `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[a,b]
+C> type=CDS V=1 N=a R=[]
+S< type=CDS V=2 N=b res=[a]
+C> type=CDS V=2 N=b R=[]
+`
+		back = "S< type=CDS V=3 N=c res=[a,b]\nC> type=CDS V=3 N=c R=[]\n"
+		// The live server stays, and waits for a request that does not come.
+		stays = "C> type=LDS V= N= R=[] node=n1\nS< type=LDS V=1 N=l res=[x]\n"
+	)
+	for _, v := range []struct{ live, recorded, expected, got string }{
+		{begins + back, begins + back, "", ""},
+		{begins + stays, begins + back, `CDS "b" at the end as in entry 9`, "another one"},
+		{removes + stays, removes + back, `CDS "b" at the end as in entry 9`, "its removal"},
+		{removes + back + stays, removes + "S< type=CDS V=3 N=c res=[a,b]\nC> type=CDS V=3 N=c R=[]\nS< type=CDS V=4 N=d res=[a]\nC> type=CDS V=4 N=d R=[]\n", `no CDS "b" at the end`, "one"},
+	} {
+		_, client := replaytest.Facing(t, replaytest.PlanOfScript(t, v.live), replaytest.PlanOfScript(t, v.recorded), replay.Options{Idle: 6 * time.Second})
+		switch d := client.Differences; {
+		case v.expected == "":
+			if client.Differs() || client.Matched != client.Expected {
+				t.Errorf("the same: %+v", client)
+			}
+		case len(d) != 1 || d[0].Expected != v.expected || d[0].Got != v.got || client.Matched >= client.Expected:
+			t.Errorf("want %s, %s: %+v", v.expected, v.got, client)
+		}
+	}
+}

@@ -95,8 +95,9 @@ func (r *role) compareTopic(at int32) {
 		}))
 		return
 	}
-	wrong := map[int]bool{}
+	wrong, told := map[int]bool{}, map[string]bool{}
 	for _, m := range t.contents.mismatches() {
+		told[m.name] = true
 		if m.expected == nil && r.Partial {
 			r.client.ledger.Note("%s: %s %q came, which was not recorded", r.Stream, topic.Type, replay.Bounded(m.name))
 			continue
@@ -112,11 +113,33 @@ func (r *role) compareTopic(at int32) {
 			r.client.ledger.Differ(r.Difference(d))
 		}
 	}
+	for _, name := range t.contents.lapsed() {
+		if r.Partial || told[name] {
+			continue
+		}
+		e := t.contents.last[name]
+		wrong[e.response] = true
+		r.client.ledger.Differ(r.Difference(lapse(topic.Type, name, e, t.contents.live[name].gone)))
+	}
 	for n, s := range topic.Responses {
 		if r.Steps[s].Whole && !wrong[n+1] {
 			r.row.Matched++
 		}
 	}
+}
+
+// lapse words that what stands at the end of the recording did not stay.
+func lapse(typ, name string, e *expectation, gone bool) replay.Difference {
+	what := fmt.Sprintf("%s %q", typ, replay.Bounded(name))
+	d := replay.Difference{Type: typ, Names: []string{replay.Bounded(name)}, Seq: e.seq, Detail: "it came before, and did not stay"}
+	d.Expected, d.Got = fmt.Sprintf("%s at the end as in entry %d", what, e.seq), "another one"
+	switch {
+	case e.gone:
+		d.Expected, d.Got = "no "+what+" at the end", "one"
+	case gone:
+		d.Got = "its removal"
+	}
+	return d
 }
 
 func hashesOf(m mismatch) string {

@@ -20,6 +20,7 @@ type contents struct {
 
 	recorded, live map[string]holding
 	expected       map[string][]*expectation
+	last           map[string]*expectation // what stands at the end of the recording so far
 	got            map[string][]content
 	bytes          int // kept of contents that were not expected
 }
@@ -64,7 +65,7 @@ func newContents(in *inspect.Inspector, full bool) *contents {
 	return &contents{
 		in: in, full: full, hashes: map[[32]byte][16]byte{},
 		recorded: map[string]holding{}, live: map[string]holding{},
-		expected: map[string][]*expectation{}, got: map[string][]content{},
+		expected: map[string][]*expectation{}, last: map[string]*expectation{}, got: map[string][]content{},
 	}
 }
 
@@ -126,8 +127,9 @@ func (c *contents) expect(seq session.Seq, n int, masked bool, m *decode.Message
 	items := c.items(m, c.recorded)
 	for _, it := range items {
 		c.recorded[it.name] = it.holding
+		c.last[it.name] = &expectation{it.holding, seq, n, masked}
 		if have := c.expected[it.name]; len(have) < maxSameNames && !slices.ContainsFunc(have, func(e *expectation) bool { return e.holding == it.holding }) {
-			c.expected[it.name] = append(have, &expectation{it.holding, seq, n, masked})
+			c.expected[it.name] = append(have, c.last[it.name])
 		}
 	}
 	return items
@@ -185,6 +187,19 @@ func (c *contents) all() bool {
 		}
 	}
 	return true
+}
+
+// lapsed are the names of which what stands at the end of the recording so far has come,
+// and does not stand any more, sorted: of these the order does matter. What has masks is
+// never the same, and is left out.
+func (c *contents) lapsed() (names []string) {
+	for name, e := range c.last {
+		if live, is := c.live[name]; is && live != e.holding && !e.masked && c.came(name, e.holding) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // every says whether of each name that is expected something has come.

@@ -149,6 +149,9 @@ func (r *role) patience() time.Duration {
 			heardAll, settled = false, false
 		}
 		settled = settled && t.contents.all()
+		if t.expected == len(r.Topics[i].Responses) && !r.Partial && len(t.contents.lapsed()) > 0 {
+			heardAll = false // what stands at the end may come yet
+		}
 	}
 	awaitsEnd := r.End.ByServer() && told(r.End.Code) && r.code < 0
 	switch {
