@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/convert/folder"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -139,6 +140,45 @@ func TestGapsMove(t *testing.T) {
 		t.Errorf("the gaps are %q, not %q", got, want)
 	}
 }
+
+// A certificate that never expires, or did long ago, hinders nobody who edits its entry:
+// what the recording holds of that time stays as it is.
+func TestCertificatesOfAnyYear(t *testing.T) {
+	dir := t.TempDir()
+	for i, year := range []int{1, 1500, 1969, 2030, 2262, 9999} {
+		at := time.Date(year, 12, 31, 23, 59, 59, 0, time.UTC)
+		path := filepath.Join(dir, fmt.Sprintf("%d.xdsp", i))
+		log, err := recorder.Create(path, recorder.Options{NoTicks: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Append(session.Entry{
+			Kind: session.KindConnect, Side: session.Client, Conn: 1, Time: time.Unix(1_800_000_000, 0),
+			Peer: &session.Peer{Client: "192.0.2.1:1", ServerTLS: &session.TLS{Version: "1.3", NotAfter: at}},
+		})
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		was, _ := read(t, path)
+		from := export(t, path)
+		edit(t, from, "session.yaml", "192.0.2.1:1", "192.0.2.1:2")
+		new, done := imported(t, from)
+		is, _ := read(t, new)
+		if got, want := is[0].Peer, was[0].Peer; done.Edited != 1 || got.Client != "192.0.2.1:2" || !got.ServerTLS.NotAfter.Equal(want.ServerTLS.NotAfter) {
+			t.Errorf("%v: %v, not %v; %+v", at, got.ServerTLS.NotAfter, want.ServerTLS.NotAfter, done)
+		}
+		// As somebody may type it.
+		from = export(t, path)
+		edit(t, from, "session.yaml", "not_after: \""+asText(was[0].Peer.ServerTLS.NotAfter)+"\"", "not_after: \""+asText(at)+"\"")
+		edit(t, from, "session.yaml", "192.0.2.1:1", "192.0.2.1:3")
+		new, _ = imported(t, from)
+		if is, _ := read(t, new); !is[0].Peer.ServerTLS.NotAfter.Equal(was[0].Peer.ServerTLS.NotAfter) {
+			t.Errorf("%v, typed: %v, not %v", at, is[0].Peer.ServerTLS.NotAfter, was[0].Peer.ServerTLS.NotAfter)
+		}
+	}
+}
+
+func asText(at time.Time) string { return at.Format(time.RFC3339Nano) }
 
 // A resource is another file, which is new; a version and a header are others.
 func TestAnotherFile(t *testing.T) {

@@ -77,7 +77,7 @@ func (f *fields) tls(t *session.TLS) {
 	f.text("server_name", &t.ServerName)
 	f.texts("identities", &t.Identities)
 	f.text("issuer", &t.Issuer)
-	f.time("not_after", &t.NotAfter)
+	f.expiry("not_after", &t.NotAfter)
 	f.flag("verified", &t.Verified)
 	f.flag("resumed", &t.Resumed)
 }

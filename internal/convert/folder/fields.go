@@ -125,7 +125,14 @@ func (f *fields) bytes(name string, v *[]byte) (there bool) {
 	return true
 }
 
-func (f *fields) time(name string, v *time.Time) {
+// time is one of the entry: of the years that a recording can have in full.
+func (f *fields) time(name string, v *time.Time) { f.within(name, v, 1970, 2261) }
+
+// expiry is one that others have chosen, in any year that can be written: 9999 says that
+// there is none (RFC 5280, section 4.1.2.5). The recording holds what comes nearest to it.
+func (f *fields) expiry(name string, v *time.Time) { f.within(name, v, 1, 9999) }
+
+func (f *fields) within(name string, v *time.Time, first, last int) {
 	if f.out != nil {
 		if !v.IsZero() {
 			f.add(name, textTree(v.UTC().Format(time.RFC3339Nano)))
@@ -134,7 +141,7 @@ func (f *fields) time(name string, v *time.Time) {
 	}
 	if text, at := f.scalar(name); at != nil {
 		t, err := time.Parse(time.RFC3339Nano, text)
-		if *v = t; err != nil || t.Year() < 1970 || t.Year() > 2261 {
+		if *v = t; err != nil || t.UTC().Year() < first || t.UTC().Year() > last {
 			f.wrong(at.Line, at.Column, "%s is a time such as 2026-11-23T09:30:00.25Z", name)
 		}
 	}

@@ -120,6 +120,16 @@ func TestFlagsAndTimes(t *testing.T) {
 			t.Errorf("%s: it is read: %v", text, !wrong)
 		}
 	}
+	for text, is := range map[string]bool{
+		"0000-12-31T23:59:59Z": false, "0001-01-01T00:00:00Z": true, "9999-12-31T23:59:59Z": true, "9999-12-31T23:59:59-01:00": false, "never": false,
+	} {
+		wrong, v := false, time.Time{}
+		f := fields{in: map[string]member{"at": {&yaml.Node{}, &yaml.Node{Kind: yaml.ScalarNode, Value: text}}}}
+		f.wrong = func(int, int, string, ...any) { wrong = true }
+		if f.expiry("at", &v); wrong == is {
+			t.Errorf("%s: it is read as an expiry: %v", text, !wrong)
+		}
+	}
 }
 
 // A name gets as much of a sum as it takes to be another one than all before.
