@@ -145,6 +145,27 @@ func TestNames(t *testing.T) {
 	} {
 		d.export(c.name, c.x, source)
 	}
+	// A key in the place of what is written is refused before anything is there, by whatever way both are named.
+	if err := os.Symlink(d.dir, d.at("link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{FormRecording, "csv"} {
+		for _, key := range []string{d.at("both"), d.dir + "/./both", d.at("link/both")} {
+			_, _, err := export(t, Export{Form: form, Path: d.at("both"), KeyFile: key, Pseudonymous: true, Inside: true}, source)
+			f, is := errors.AsType[*console.Failure](err)
+			if !is || f.Code != console.ExitUsage || !strings.HasPrefix(err.Error(), "-w and --key-file are both ") || len(f.Hints) != 1 {
+				t.Errorf("%s, %s: %v", form, key, err)
+			}
+		}
+	}
+	r := Report{Export: &Export{Pseudonymous: true, Path: d.at("both"), KeyFile: d.at("link/both")}, Yes: true}
+	d.run("a report and its key in one file", func(o *input.Opener) error {
+		r.Opener, r.Inside = o, true
+		return r.Run(t.Context(), []string{source})
+	})
+	if err := os.Remove(d.at("link")); err != nil {
+		t.Fatal(err)
+	}
 	texts := map[string]string{}
 	for _, key := range []string{"first", "first", "second"} {
 		out, said, err := export(t, Export{Form: "csv", KeyFile: d.at(key), Pseudonymous: true, Inside: true}, source)

@@ -27,6 +27,9 @@ const keyEnding = ".key"
 // to path only when no name was found again in it.
 func (x *Export) pseudonyms(ctx context.Context) error {
 	path := x.Path
+	if err := apart(x.KeyFile, path); err != nil {
+		return err
+	}
 	if x.KeyFile == "" {
 		if path == "" || path == "-" {
 			return console.Misused("--pseudonyms needs --key-file FILE: where is the key to go, with which names come back?")
@@ -84,6 +87,27 @@ func place(part, path string) error {
 		return &fs.PathError{Op: "rename", Path: path, Err: fs.ErrExist}
 	}
 	return os.Rename(part, path)
+}
+
+// apart is an error if the key would take the place of what is written.
+func apart(keyFile, path string) error {
+	if keyFile == "" || path == "" || path == "-" || placeOf(keyFile) != placeOf(path) {
+		return nil
+	}
+	return console.Misused("-w and --key-file are both %s", console.ShellWord(path)).
+		Hint("without --key-file the key goes to %s", console.ShellWord(path+keyEnding))
+}
+
+// placeOf is the path of a file, which need not be there, from the root: without links,
+// as far as its directory can be read.
+func placeOf(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return path
 }
 
 // loadKey reads a key, or makes one where there is none.

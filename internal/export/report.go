@@ -64,6 +64,9 @@ func (r *Report) Run(ctx context.Context, args []string) error {
 	if r.Path == "" {
 		r.Path = report.FileOf(r.Name)
 	}
+	if err := apart(r.KeyFile, r.Path); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(r.Path); err == nil {
 		return console.Overwriting("cannot write the report", &fs.PathError{Op: "open", Path: r.Path, Err: fs.ErrExist})
 	}
