@@ -231,20 +231,23 @@ func (x *Export) masks(w *walked, done convert.Result, masked bool) {
 }
 
 // text writes the chosen entries in a form of text.
-func (x *Export) text(ctx context.Context) (err error) {
+func (x *Export) text(ctx context.Context) error {
 	if x.Private != nil && (x.report() || x.Form == string(convert.Mermaid)) {
 		return console.Failed("-o %s writes names in words of its own, which aliases cannot take the place of", x.Form)
 	}
-	to := x.Stdout
-	file := x.Path != "" && x.Path != "-"
-	if file {
-		f, err := os.OpenFile(x.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return console.Overwriting("cannot write "+x.Form, err)
-		}
-		to = f
-		defer f.Close()
+	if x.Path == "" || x.Path == "-" {
+		return x.textTo(ctx, x.Stdout, nil)
 	}
+	f, err := os.OpenFile(x.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return console.Overwriting("cannot write "+x.Form, err)
+	}
+	return x.textTo(ctx, f, f)
+}
+
+// textTo writes text. Where it goes to a file this is closed, and removed if nothing has
+// come of it.
+func (x *Export) textTo(ctx context.Context, to io.Writer, file io.Closer) (err error) {
 	var hidden *hiding
 	if x.Private != nil {
 		hidden = &hiding{to: to, private: x.Private}
@@ -279,6 +282,11 @@ func (x *Export) text(ctx context.Context) (err error) {
 	if err == nil && done.Entries == 0 {
 		return x.giveUp(file, x.empty(&w))
 	}
+	if err == nil && file != nil {
+		if closed := file.Close(); closed != nil {
+			err = console.Failed("cannot write %s: %w", x.Form, closed)
+		}
+	}
 	if err != nil {
 		return x.giveUp(file, err)
 	}
@@ -292,7 +300,7 @@ func (x *Export) text(ctx context.Context) (err error) {
 	for _, what := range done.Lost {
 		x.Say("not in it: %s", what)
 	}
-	if file {
+	if file != nil {
 		x.Say("wrote %s to %s", render.Count(done.Entries, "entry", "entries"), x.Path)
 		x.masks(&w, done, w.facts.Masked)
 	}
@@ -323,9 +331,10 @@ func absent(what, path string) error {
 	return console.Overwriting(what, &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
 }
 
-// giveUp removes the file of which nothing has come.
-func (x *Export) giveUp(file bool, err error) error {
-	if file {
+// giveUp removes the file of which nothing has come, if there is one.
+func (x *Export) giveUp(file io.Closer, err error) error {
+	if file != nil {
+		_ = file.Close()
 		_ = os.Remove(x.Path)
 	}
 	return err

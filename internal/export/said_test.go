@@ -44,6 +44,29 @@ func TestScriptWithoutRoom(t *testing.T) {
 	}
 }
 
+// late is a file that says only when it is closed that it has no room.
+type late struct{ *os.File }
+
+func (l late) Close() error { return errors.Join(l.File.Close(), errFull) }
+
+// That a file of text could not be written to its end is an error, and it is not left as
+// if it were whole.
+func TestTextWithoutRoom(t *testing.T) {
+	var said strings.Builder
+	o := &input.Opener{Console: &console.Console{Ctx: t.Context(), Stdin: strings.NewReader(""), Stdout: &said, Stderr: &said}}
+	x := Export{Form: "csv", Opener: o, Name: sessionFile("grpc-go-nack"), Path: filepath.Join(t.TempDir(), "a.csv"), Inside: true}
+	f, err := os.Create(x.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.textTo(t.Context(), f, late{f}); !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "cannot write csv: ") || strings.Contains(said.String(), "wrote") {
+		t.Errorf("%v; %s", err, said.String())
+	}
+	if _, err := os.Stat(x.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a file: %v", err)
+	}
+}
+
 // Who asks for types in what is written has to say which.
 func TestEmbeddedTypes(t *testing.T) {
 	x := Export{Form: FormRecording, Path: filepath.Join(t.TempDir(), "a.xdsp"), Embed: true, EmbedAsked: true, Bare: true, Filter: "kind:nack"}
