@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,7 +72,7 @@ func (x *Export) columns(ctx context.Context, sources []string) error {
 	if err != nil {
 		return unwrittenTables(err)
 	}
-	job := &tables{Export: x, to: d, since: o.Since}
+	job := &tables{Export: x, to: d, since: o.Since, sources: make(map[columns.Recording][]string)}
 	failed := job.run(ctx, all)
 	if err := d.Close(); err != nil && failed == nil {
 		failed = unwrittenTables(err)
@@ -142,7 +143,8 @@ type tables struct {
 	mu       sync.Mutex
 	failed   error // the first
 	failures int
-	stopped  bool // the directory cannot be written
+	stopped  bool                           // the directory cannot be written
+	sources  map[columns.Recording][]string // of each recording
 	entries  uint64
 	read     int64 // bytes
 	seen     uint64
@@ -172,6 +174,7 @@ func (j *tables) run(ctx context.Context, all []*fleet.Recording) error {
 	}
 	close(next)
 	workers.Wait()
+	j.sayOne()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -220,10 +223,12 @@ func (j *tables) report(r *fleet.Recording, err error) {
 // one exports a recording.
 func (j *tables) one(ctx context.Context, r *fleet.Recording) error {
 	facts, have, err := j.look(ctx, r)
-	of := j.of(r, facts)
-	switch {
-	case err != nil && !input.Damaged(err):
+	if err != nil && !input.Damaged(err) {
 		return err
+	}
+	of := j.of(r, facts)
+	j.meet(of)
+	switch {
 	case have(of):
 		j.passed(r.Size, 0)
 		return nil
@@ -277,7 +282,7 @@ func (j *tables) look(ctx context.Context, r *fleet.Recording) (facts recorder.F
 		}
 	}
 	for e, err := range src.Entries(ctx) {
-		if err != nil || e.Carried || e.Time.Before(j.since) {
+		if err != nil || e.Carried || columns.LeftOut(&e) || e.Time.Before(j.since) {
 			if err != nil {
 				return facts, have, err
 			}
@@ -292,7 +297,7 @@ func (j *tables) look(ctx context.Context, r *fleet.Recording) (facts recorder.F
 // of says by what a recording is known: in an archive by its path, else by when it was
 // begun and its name.
 func (j *tables) of(r *fleet.Recording, facts recorder.Facts) columns.Recording {
-	of := columns.Recording{Cluster: r.Cluster, Proxy: r.Proxy, Name: r.Name, Key: r.Proxy}
+	of := columns.Recording{Cluster: r.Cluster, Proxy: r.Proxy, Name: r.Name, Key: r.Proxy, Source: r.Source}
 	if of.Cluster == "" {
 		// Its proxy is named after the path, which is another where one more or one less
 		// directory is named.
@@ -302,6 +307,32 @@ func (j *tables) of(r *fleet.Recording, facts recorder.Facts) columns.Recording 
 		}
 	}
 	return of
+}
+
+// meet notes where a recording is.
+func (j *tables) meet(of columns.Recording) {
+	source := of.Source
+	of.Source, of.Proxy = "", ""
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !slices.Contains(j.sources[of], source) {
+		j.sources[of] = append(j.sources[of], source)
+	}
+}
+
+// sayOne says which sources count as one recording: one of them may have been edited.
+func (j *tables) sayOne() {
+	var said []string
+	for _, sources := range j.sources {
+		if len(sources) > 1 {
+			slices.Sort(sources)
+			said = append(said, strings.Join(sources, ", "))
+		}
+	}
+	slices.Sort(said)
+	for _, s := range said {
+		j.Say("these are one recording, by its name and when it was begun, and what several of them have is written once: %s", s)
+	}
 }
 
 // walk reads a recording to its end.

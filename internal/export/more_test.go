@@ -277,6 +277,54 @@ func TestTables(t *testing.T) {
 	d.golden("tables")
 }
 
+// TestTablesOfParts: parts of a recording that have one name, and it itself, lose nothing to each
+// other, and that they count as one is said.
+func TestTablesOfParts(t *testing.T) {
+	d := newDesk(t)
+	source, tables := filepath.Join("..", "..", "check", "testdata", "systems", "istio-router-delta.xdsp"), Tables{Cluster: DefaultCluster}
+	part := func(name string, seqs ...string) string {
+		t.Helper()
+		if err := os.MkdirAll(d.at(filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := export(t, Export{Form: FormRecording, Path: d.at(name), Seqs: seqs, Inside: true}, source); err != nil {
+			t.Fatal(err)
+		}
+		return d.at(name)
+	}
+	columns := func(to, want string, sources ...string) (said string) {
+		t.Helper()
+		_, said, err := export(t, Export{Form: formTables, Path: d.at(to), Tables: tables, Inside: true}, sources...)
+		if err != nil || !strings.Contains(said, want) {
+			t.Errorf("%v; %s", err, said)
+		}
+		return said
+	}
+	const one = "these are one recording, by its name and when it was begun"
+	ends := part("r2/whole.xdsp", "1", "38")
+	raw, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(d.at("r1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	whole := d.file("r1/whole.xdsp", string(raw))
+	columns("a", "wrote 2 new entries of 1 recording", ends)
+	columns("a", "nothing is new in 1 recording", ends)
+	columns("a", "wrote 36 new entries of 1 recording", whole)
+	if said := columns("a", "nothing is new in 2 recordings", ends, whole); !strings.Contains(said, one) || !strings.Contains(said, whole+", "+ends) {
+		t.Error(said)
+	}
+	first, last := part("r1/part.xdsp", "1..10"), part("r2/part.xdsp", "20..38")
+	if said := columns("b", "wrote 29 new entries of 3 recordings", first, last, first); !strings.Contains(said, one) {
+		t.Error(said)
+	}
+	if said := columns("c", "wrote 10 new entries of 2 recordings", first, first); strings.Contains(said, one) {
+		t.Error(said)
+	}
+}
+
 // TestImports: what a file is, by its beginning; and that what was read is said.
 func TestImports(t *testing.T) {
 	d := newDesk(t)

@@ -475,7 +475,7 @@ func TestEveryStep(t *testing.T) {
 		if !strings.HasPrefix(lost, Entries) && !strings.HasPrefix(lost, Resources) {
 			continue
 		}
-		if _, s, _ := parsePart(filepath.Base(lost)); strings.HasPrefix(lost, Entries) && s.first == 1 {
+		if _, s, _, _ := parsePart(filepath.Base(lost)); strings.HasPrefix(lost, Entries) && s.first == 1 {
 			continue // what follows it is there only if it is
 		}
 		root := t.TempDir()
@@ -483,8 +483,8 @@ func TestEveryStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			b, s, is := parsePart(filepath.Base(f))
-			_, l, _ := parsePart(filepath.Base(lost))
+			b, s, _, is := parsePart(filepath.Base(f))
+			_, l, _, _ := parsePart(filepath.Base(lost))
 			if f == lost || is && strings.HasPrefix(lost, Entries) && strings.HasPrefix(f, Entries) && strings.Contains(lost, b) && s.first > l.first {
 				if err := os.Remove(filepath.Join(root, f)); err != nil {
 					t.Fatal(err)

@@ -105,12 +105,15 @@ func (x *export) connection(r *connectionRow) connectionRow {
 }
 
 // stillOpen are the rows of those that are open, by their numbers.
-func (x *export) stillOpen() []connectionRow {
+func (x *export) stillOpen() ([]connectionRow, error) {
+	if err := x.closedElsewhere(); err != nil {
+		return nil, err
+	}
 	var out []connectionRow
 	for _, id := range slices.SortedFunc(maps.Keys(x.conns.open), cmp.Compare) {
 		r := x.connection(x.conns.open[id])
 		r.AsOf = ptr(microsOf(x.at))
 		out = append(out, r)
 	}
-	return out
+	return out, nil
 }

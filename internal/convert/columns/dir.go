@@ -47,12 +47,15 @@ type Dir struct {
 	err      error // after which nothing is published any more
 }
 
-// there is what is in the directory of a recording.
+// there is what is in the directory of a recording. It belongs to the export that holds
+// busy, which changes spans with the mutex of the Dir: others read them with that.
 type there struct {
 	spans    []span // exported, ascending
 	findings []string
 	standing []string // paths of what is told of its end: open connections, clients
-	claimed  bool     // it is being exported, or was
+
+	busy    sync.Mutex
+	sources []string // of those that were exported or wait for it, guarded by the mutex of the Dir
 }
 
 // BusyError says that another process writes the directory.
@@ -174,18 +177,26 @@ func (d *Dir) each(table string, visit func(dir, name string) error) error {
 func (d *Dir) scan() error {
 	read := false
 	err := d.each(Entries, func(dir, name string) error {
-		b, s, is := parsePart(name)
+		b, s, holes, is := parsePart(name)
 		if !is {
 			return nil
 		}
+		path := filepath.Join(dir, name)
 		if !read {
-			if err := sameSchema(filepath.Join(dir, name)); err != nil {
+			if err := sameSchema(path); err != nil {
 				return err
 			}
 			read = true
 		}
+		spans := []span{s}
+		if holes {
+			var err error
+			if spans, err = spansIn(path); err != nil {
+				return err
+			}
+		}
 		t := d.of(b)
-		t.spans = append(t.spans, s)
+		t.spans = append(t.spans, spans...)
 		return nil
 	})
 	if err != nil {
@@ -228,7 +239,7 @@ func (d *Dir) needs(other, table, dir, name string) error {
 	if err != nil {
 		return unwritten(err)
 	}
-	if _, _, is := parsePart(name); !is && table != Bodies {
+	if _, _, _, is := parsePart(name); !is && table != Bodies {
 		return nil // not ours
 	}
 	_, err = os.Lstat(filepath.Join(d.root, other, rel, name))
@@ -287,6 +298,14 @@ func (t *there) join() {
 		kept = append(kept, s)
 	}
 	t.spans = kept
+}
+
+// end is the greatest number that was exported; 0 if none was.
+func (t *there) end() int64 {
+	if n := len(t.spans); n > 0 {
+		return t.spans[n-1].last
+	}
+	return 0
 }
 
 // covers says whether an entry was exported.

@@ -9,9 +9,10 @@
 // Nothing is written in place. A file is written beside, in incomplete, brought to the
 // disk, and renamed. Files that belong together form a part: the entries of a stretch
 // of one recording on one day, and what came of them. The file of its entries is
-// renamed last. So it says, by its name alone, what has been exported: a file of acks
-// or connections without it was left by a run that was ended, and is removed. There
-// is no list of files that could say something else.
+// renamed last. So it says, by its name alone, what has been exported, or where its name
+// says that there are holes in it by the numbers of its rows: a file of acks or
+// connections without it was left by a run that was ended, and is removed. There is no
+// list of files that could say something else.
 //
 // Contents of resources are in the directory once. They are brought to the disk before
 // the entries that refer to them, and stay if these never come.

@@ -354,8 +354,8 @@ func FuzzPartNames(f *testing.F) {
 	f.Add("20260101-x.1-20.parquet")
 	f.Add("x.open.parquet")
 	f.Fuzz(func(t *testing.T, name string) {
-		b, s, is := parsePart(name)
-		if is && (partName(b, s) != name || s.first > s.last || s.first < 0) {
+		b, s, holes, is := parsePart(name)
+		if is && (partName(b, s, holes) != name || s.first > s.last || s.first < 0) {
 			t.Errorf("%q is %q %v", name, b, s)
 		}
 		if x := text(name); !utf8.ValidString(x) || utf8.ValidString(name) && x != name {

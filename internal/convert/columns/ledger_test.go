@@ -232,10 +232,10 @@ func TestNames(t *testing.T) {
 	var b strings.Builder
 	for _, name := range []string{
 		"r-01.1-5.parquet", "r-01.0-0.parquet", "r-01.5-5.parquet", "r-01.5-4.parquet", "r-01.-1-4.parquet", "r-01.01-4.parquet", "r.x.1-2.parquet",
-		"1-2.parquet", ".1-2.parquet", "r.1.parquet", "r.1-.parquet", "r.1-2", "r.1-2.open.parquet", "r.1-99999999999999999999.parquet",
+		"1-2.parquet", ".1-2.parquet", "r.1.parquet", "r.1-.parquet", "r.1-2", "r.1-2.open.parquet", "r.1-2.holes.parquet", "r.holes.parquet", "r.1-2.holes.holes.parquet", "r.1-99999999999999999999.parquet",
 	} {
-		base, s, is := parsePart(name)
-		fmt.Fprintf(&b, "%s: %q %d %d %v\n", name, base, s.first, s.last, is)
+		base, s, holes, is := parsePart(name)
+		fmt.Fprintf(&b, "%s: %q %d %d %v%s\n", name, base, s.first, s.last, is, map[bool]string{true: " with holes"}[holes])
 	}
 	for _, value := range []string{"", "a", "a.b", ".a", "a/b", "az-AZ_09", "é", "a b", "%", "\xff", "/:@[`{"} {
 		fmt.Fprintf(&b, "%q: %s\n", value, Partition(value))

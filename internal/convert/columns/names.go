@@ -33,6 +33,7 @@ const (
 	maxBase      = 100 // bytes of the name of a recording in those of its files
 	ending       = ".parquet"
 	openMark     = ".open"
+	holeMark     = ".holes"
 )
 
 // Partition is a value as it stands in the name of a directory in Hive's style.
@@ -79,30 +80,36 @@ func place(table, cluster, date string) string {
 // span is a stretch of the numbers of entries.
 type span struct{ first, last int64 }
 
-// partName is that of the files of a part.
-func partName(base string, s span) string {
-	return fmt.Sprintf("%s.%d-%d%s", base, s.first, s.last, ending)
+// partName is that of the files of a part. One with holes has not all entries of its
+// span, and the numbers of those that it has are in it alone.
+func partName(base string, s span, holes bool) string {
+	mark := ""
+	if holes {
+		mark = holeMark
+	}
+	return fmt.Sprintf("%s.%d-%d%s%s", base, s.first, s.last, mark, ending)
 }
 
 // parsePart reads the name of a file of a part.
-func parsePart(name string) (base string, s span, is bool) {
+func parsePart(name string) (base string, s span, holes, is bool) {
 	rest, is := strings.CutSuffix(name, ending)
 	if !is {
-		return "", s, false
+		return "", s, false, false
 	}
+	rest, holes = strings.CutSuffix(rest, holeMark)
 	i := strings.LastIndexByte(rest, '.')
 	if i < 0 {
-		return "", s, false
+		return "", s, false, false
 	}
 	first, last, is := strings.Cut(rest[i+1:], "-")
 	if !is {
-		return "", s, false
+		return "", s, false, false
 	}
 	var err1, err2 error
 	s.first, err1 = strconv.ParseInt(first, 10, 64)
 	s.last, err2 = strconv.ParseInt(last, 10, 64)
-	if err1 != nil || err2 != nil || s.first > s.last || s.first < 0 || partName(rest[:i], s) != name {
-		return "", s, false
+	if err1 != nil || err2 != nil || s.first > s.last || s.first < 0 || partName(rest[:i], s, holes) != name {
+		return "", s, false, false
 	}
-	return rest[:i], s, true
+	return rest[:i], s, holes, true
 }

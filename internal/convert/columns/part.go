@@ -18,8 +18,7 @@ const (
 
 // part is a stretch of a recording, whose files are sealed beside.
 type part struct {
-	base string
-	span span
+	spans []span // of the entries that are in it
 	// old are files that are not true any more as soon as it is there.
 	old []string
 	// files are those that are renamed before the file of its entries, by their

@@ -17,6 +17,8 @@ type Recording struct {
 	Name           string // the same each time
 	// Key tells it from others of its name; it is the same each time.
 	Key string
+	// Source is where it is read from. Several sources may be of one recording.
+	Source string
 }
 
 func (r *Recording) base() string { return base(r.Cluster, r.Key, r.Name) }
@@ -47,35 +49,36 @@ type export struct {
 	told  told
 	first int64 // number of the first entry that is its own
 	last  int64 // of the last that was read, whether it is written or not
+	hole  bool  // entries behind that one were left out on purpose
+	holes bool  // there was a hole anywhere: it is a part of a recording
 	at    time.Time
 	cur   *writing
-	begun bool // what stood there of the end of the recording is old
+	held  *part           // the last one that was sealed: files may come to it
+	wrote []span          // in parts that were handed over
+	open  []connectionRow // what shut has left of open connections
+	begun bool            // what stood there of the end of the recording is old
 	done  Done
 }
 
 // writing is a part that is being written.
 type writing struct {
 	date        string
-	span        span
+	spans       []span // ascending, with something between each two
 	entries     *table[entryRow, *entryRow]
 	acks        *table[ackRow, *ackRow]
 	connections *table[connectionRow, *connectionRow]
 }
 
-// Export writes what of a recording is not there yet; nothing, if that is or was done by
-// another call. If the recording cannot be read
-// to its end, what could be read is there and the error is that of the walk.
+// Export writes what of a recording is not there yet; nothing, if its source was
+// exported before. While another source of the same recording is exported it waits. If
+// the recording cannot be read to its end, what could be read is there and the error is
+// that of the walk.
 func (d *Dir) Export(of Recording, checker *check.Checker, walk Walk) (Done, error) {
 	x := &export{d: d, of: of, base: of.base(), checker: checker, conns: newConns(), told: newTold()}
-	d.mu.Lock()
-	have := *d.of(x.base)
-	again := d.of(x.base).claimed
-	d.of(x.base).claimed = true
-	d.mu.Unlock()
-	if again {
-		return x.done, nil
+	if is, err := x.claim(); !is || err != nil {
+		return x.done, err
 	}
-	x.there = &have
+	defer x.release()
 	err := walk(checker, x.visit)
 	damage, damaged := errors.AsType[*recorder.DamageError](err)
 	if err != nil && !damaged {
@@ -100,23 +103,24 @@ func (x *export) visit(e *session.Entry, c *check.Change) error {
 	closed := x.conns.step(e, c)
 	x.told.step(x.checker, c)
 	x.at = e.Time
-	if e.Carried {
+	if e.Carried || LeftOut(e) {
+		// What stands before the first entry may be of a segment that is gone.
+		x.hole = x.hole || seq > x.last && (x.first > 0 || !e.Carried)
+		x.holes = x.holes || x.hole
 		return nil
 	}
 	if x.first == 0 {
-		x.first, x.last = seq, seq-1
-		if x.first > 1 && !x.there.covers(x.first-1) {
-			x.done.Missed = uint64(x.first - 1)
-			for _, s := range x.there.spans {
-				if s.last < x.first {
-					x.done.Missed = uint64(x.first - 1 - s.last)
-				}
-			}
-		}
+		x.begin(seq)
 	}
-	before := x.last
+	first := x.last + 1 // what was lost before it counts to it
+	if x.hole {
+		x.hole, first = false, seq
+	}
 	x.last = seq
-	if x.there.covers(seq) || e.Time.Before(x.d.o.Since) {
+	if x.there.covers(seq) {
+		return nil
+	}
+	if e.Time.Before(x.d.o.Since) {
 		return x.cut()
 	}
 	date := dateOf(e.Time)
@@ -126,19 +130,50 @@ func (x *export) visit(e *session.Entry, c *check.Change) error {
 		}
 	}
 	if x.cur == nil {
-		if err := x.start(date, before+1); err != nil {
+		if err := x.start(date); err != nil {
 			return err
 		}
 	}
-	x.cur.span.last = seq
+	x.cur.has(span{first, seq})
 	return x.write(e, c, closed)
 }
+
+// LeftOut says that an entry stands for others that a part of a recording has not. Its
+// number is that of the last of them, which the whole recording may bring yet: so it is
+// no row.
+func LeftOut(e *session.Entry) bool { return e.Gap != nil && e.Gap.Cause.Chosen() }
+
+// begin notes which entry is the first, and what was missed before it.
+func (x *export) begin(seq int64) {
+	x.first, x.last = seq, seq-1
+	if seq == 1 || x.holes || x.there.covers(seq-1) {
+		return
+	}
+	x.done.Missed = uint64(seq - 1)
+	for _, s := range x.there.spans {
+		if s.last < seq {
+			x.done.Missed = uint64(seq - 1 - s.last)
+		}
+	}
+}
+
+// has adds numbers, which come behind those that were added.
+func (w *writing) has(s span) {
+	if n := len(w.spans); n > 0 && s.first <= w.spans[n-1].last+1 {
+		w.spans[n-1].last = s.last
+		return
+	}
+	w.spans = append(w.spans, s)
+}
+
+// all is the span from the first to the last.
+func (w *writing) all() span { return span{w.spans[0].first, w.spans[len(w.spans)-1].last} }
 
 func (w *writing) bytes() int64 { return w.entries.total + w.acks.total + w.connections.total }
 
 // start begins a part.
-func (x *export) start(date string, first int64) (err error) {
-	w := &writing{date: date, span: span{first, first}}
+func (x *export) start(date string) (err error) {
+	w := &writing{date: date}
 	meta := x.meta()
 	if w.entries, err = newTable[entryRow](&x.d.o, x.d.beside(Entries), Entries, meta); err != nil {
 		return err
@@ -172,12 +207,15 @@ func (x *export) write(e *session.Entry, c *check.Change, closed *connectionRow)
 		if err := x.cur.connections.add(x.connection(closed)); err != nil {
 			return err
 		}
+		if err := x.shut(closed); err != nil {
+			return err
+		}
 	}
 	x.done.Entries++
 	return nil
 }
 
-// cut ends the part that is being written, if there is one.
+// cut ends the part that is being written, if there is one. It hands over the one before.
 func (x *export) cut() error {
 	if x.cur == nil {
 		return nil
@@ -186,21 +224,32 @@ func (x *export) cut() error {
 	if err != nil {
 		return err
 	}
+	before := x.held
+	x.held = p
+	return x.hand(before)
+}
+
+// hand publishes a part, if there is one.
+func (x *export) hand(p *part) error {
+	if p == nil {
+		return nil
+	}
+	x.wrote = append(x.wrote, p.spans...)
 	return x.d.hand(p)
 }
 
 // seal brings the part that is being written to the disk, beside.
 func (x *export) seal() (*part, error) {
 	w := x.cur
-	p := &part{base: x.base, span: w.span, bytes: w.bytes()}
-	if !x.begun && x.fresh(w.span.last) {
+	p, all := &part{spans: w.spans, bytes: w.bytes()}, w.all()
+	if !x.begun && all.last > x.there.end() {
 		x.begun, p.old = true, x.there.standing
 	}
 	in := func(table string) string {
-		return filepath.Join(x.d.root, place(table, x.of.Cluster, w.date), partName(x.base, w.span))
+		return filepath.Join(x.d.root, place(table, x.of.Cluster, w.date), partName(x.base, all, len(w.spans) > 1))
 	}
-	last := strconv.FormatInt(w.span.last, 10)
-	first := strconv.FormatInt(w.span.first, 10)
+	last := strconv.FormatInt(all.last, 10)
+	first := strconv.FormatInt(all.first, 10)
 	w.entries.rows.SetKeyValueMetadata(keyFirst, first)
 	w.entries.rows.SetKeyValueMetadata(keyLast, last)
 	if err := w.entries.seal(); err != nil {
@@ -228,30 +277,17 @@ func (x *export) seal() (*part, error) {
 }
 
 // end writes what is told of the recording as a whole, and hands over the last part.
-// Where nothing is new behind what was exported before, it stands there already.
+// Where nothing is new, it stands there already.
 func (x *export) end() error {
-	if x.cur == nil {
-		return nil
-	}
-	fresh := x.fresh(x.cur.span.last)
-	p, err := x.seal()
-	if err != nil {
+	if err := x.cut(); err != nil || x.held == nil {
 		return err
 	}
-	if fresh {
-		if err := x.standing(p); err != nil {
-			p.discard()
-			return err
-		}
+	if err := x.standing(x.held); err != nil {
+		return err
 	}
-	return x.d.hand(p)
-}
-
-// fresh says whether an entry comes behind all that was exported before. Then, and only
-// then, the end of the recording is another than it was: at its new end x.cur is there.
-func (x *export) fresh(seq int64) bool {
-	n := len(x.there.spans)
-	return n == 0 || seq > x.there.spans[n-1].last
+	p := x.held
+	x.held = nil
+	return x.hand(p)
 }
 
 func (x *export) discard() {
@@ -264,6 +300,10 @@ func (x *export) discard() {
 			w.connections.discard()
 		}
 		x.cur = nil
+	}
+	if x.held != nil {
+		x.held.discard()
+		x.held = nil
 	}
 }
 

@@ -2,16 +2,12 @@ package columns
 
 import (
 	"cmp"
-	"errors"
-	"io"
-	"os"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -75,18 +71,34 @@ func findingKey(f *check.Finding) string {
 
 // standing adds the files to a part that tell of the recording as a whole.
 func (x *export) standing(p *part) error {
+	if x.last < x.there.end() {
+		if err := x.left(p); err != nil {
+			return err
+		}
+		return x.findings(p)
+	}
+	if !x.begun {
+		x.begun, p.old = true, x.there.standing
+	}
+	x.there.standing = nil
 	day := dateOf(x.at)
-	if open := x.stillOpen(); len(open) > 0 {
+	open, err := x.stillOpen()
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
 		to := filepath.Join(x.d.root, place(Connections, x.of.Cluster, day), x.base+openMark+ending)
 		if err := one(x, p, Connections, to, open); err != nil {
 			return err
 		}
+		x.there.standing = append(x.there.standing, to)
 	}
 	if clients := x.clients(); len(clients) > 0 {
 		to := filepath.Join(x.d.root, place(Clients, x.of.Cluster, day), x.base+ending)
 		if err := one(x, p, Clients, to, clients); err != nil {
 			return err
 		}
+		x.there.standing = append(x.there.standing, to)
 	}
 	return x.findings(p)
 }
@@ -141,6 +153,9 @@ func (x *export) findings(p *part) error {
 		r := x.finding(&f)
 		if old := slices.IndexFunc(rows[:kept], func(o findingRow) bool { return sameFinding(&o, &r) }); old >= 0 {
 			o := &rows[old]
+			if r.FirstAt < o.FirstAt {
+				*o, r = r, *o
+			}
 			o.Count, o.LastAt, o.LastSeq = max(o.Count, r.Count), max(o.LastAt, r.LastAt), max(o.LastSeq, r.LastSeq)
 			o.Severity, o.Cause = r.Severity, r.Cause
 			continue
@@ -166,6 +181,7 @@ func (x *export) findings(p *part) error {
 			p.old = append(p.old, old)
 		}
 	}
+	x.there.findings = slices.Collect(maps.Keys(written))
 	return nil
 }
 
@@ -196,9 +212,8 @@ func sameFinding(a, b *findingRow) bool {
 	return a.Rule == b.Rule && a.Client == b.Client && a.Type == b.Type && slices.Equal(a.Names, b.Names)
 }
 
-// kept are the findings of an earlier run that this one cannot find again, because the
-// entries that prove them are not there any more. It is none as long as the recording
-// has its beginning.
+// kept are the findings of earlier exports that this one cannot find again, because it
+// has not the entries that prove them. It is none as long as the recording is whole.
 func (x *export) kept() ([]findingRow, error) {
 	var out []findingRow
 	for _, path := range x.there.findings {
@@ -207,42 +222,10 @@ func (x *export) kept() ([]findingRow, error) {
 			return nil, err
 		}
 		for _, r := range rows {
-			if len(r.Seqs) > 0 && r.Seqs[0] < x.first {
+			if x.holes || len(r.Seqs) > 0 && (r.Seqs[0] < x.first || r.Seqs[0] > x.last) {
 				out = append(out, r)
 			}
 		}
 	}
 	return out, nil
-}
-
-// readRows reads a file of a table.
-func readRows[T any](path string) ([]T, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, unwritten(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, unwritten(err)
-	}
-	p, err := parquet.OpenFile(f, info.Size())
-	if err != nil {
-		return nil, &ForeignError{path, err.Error()}
-	}
-	r := parquet.NewGenericReader[T](p)
-	defer r.Close()
-	out := make([]T, 0, min(p.NumRows(), 1<<16))
-	rows := make([]T, 64)
-	for {
-		clear(rows)
-		n, err := r.Read(rows)
-		out = append(out, rows[:n]...)
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, &ForeignError{path, err.Error()}
-		}
-	}
 }
