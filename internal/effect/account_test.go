@@ -40,16 +40,8 @@ func entriesOf(t *testing.T, path string) []session.Entry {
 // What is known of each resource, at the end of each story that tells what clients
 // hold, and of the sessions that do.
 func TestAccount(t *testing.T) {
-	var paths []string
-	for _, glob := range []string{"stories/*effective*.xds", "stories/csds-divergence*.xds", "catalogue/accepted-not-effective*.xds", "catalogue/effective-not-sent*.xds", "sessions/envoy-sotw-held.xdsp"} {
-		found, err := filepath.Glob("../../check/testdata/" + glob)
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: %d, %v", glob, len(found), err)
-		}
-		paths = append(paths, found...)
-	}
 	var b bytes.Buffer
-	for _, path := range paths {
+	for _, path := range asking(t) {
 		fmt.Fprintf(&b, "%s\n", filepath.Base(path))
 		k := check.NewChecker(check.Options{})
 		named := map[[3]string]bool{} // of clients
@@ -125,6 +117,58 @@ func words(e *effect.Effect, began time.Time) string {
 	return fmt.Sprintf("%s %s %s v%s removed=%t sent=%s accepted=%s rejected=%s effective=%s %s (%s) %q waits=%q took=%s,%t",
 		e.Client, e.Type, e.Name, e.Version, e.Removed, at(e.Sent), at(e.Accepted), at(e.Rejected), at(e.Effective),
 		e.State, e.State.Answer(), e.Why, e.Waits, took.Round(time.Millisecond), known)
+}
+
+// Nothing took longer than the whole recording, also where a client was asked for the
+// first time when it had long accepted what it has.
+func TestTook(t *testing.T) {
+	took := 0
+	for _, path := range asking(t) {
+		all := entriesOf(t, path)
+		for _, entries := range [][]session.Entry{all, askedLater(all)} {
+			k := check.NewChecker(check.Options{})
+			for _, e := range entries {
+				k.Step(&e)
+			}
+			length := all[len(all)-1].Time.Sub(all[0].Time)
+			for _, c := range k.Status() {
+				for _, e := range k.Effects().Client(c.Client) {
+					d, known := e.Took()
+					if known {
+						took++
+					}
+					if d > length {
+						t.Errorf("%s, of %s: %s %s took %s", filepath.Base(path), length, e.Type, e.Name, d)
+					}
+				}
+			}
+		}
+	}
+	if took < 10 {
+		t.Errorf("it is known of %d only", took)
+	}
+}
+
+// asking are the conversations in which clients say what they hold.
+func asking(t *testing.T) (out []string) {
+	t.Helper()
+	for _, glob := range []string{"stories/*effective*.xds", "stories/csds-divergence*.xds", "catalogue/accepted-not-effective*.xds", "catalogue/effective-not-sent*.xds", "sessions/envoy-sotw-held.xdsp"} {
+		found, err := filepath.Glob("../../check/testdata/" + glob)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d, %v", glob, len(found), err)
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+// askedLater is a conversation without what clients said before they accepted anything.
+func askedLater(entries []session.Entry) []session.Entry {
+	k, accepted := engine.New(engine.Options{}), false
+	return slices.DeleteFunc(slices.Clone(entries), func(e session.Entry) bool {
+		accepted = accepted || k.Step(&e).What == engine.ACK
+		return e.Kind == session.KindHeld && !accepted
+	})
 }
 
 // What is let go of is counted, and is unknown from then on.

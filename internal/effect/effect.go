@@ -57,7 +57,8 @@ func (s State) Answer() string {
 	return "no"
 }
 
-// Moment is when something was seen; the zero one was not.
+// Moment is when something was seen; the zero one was not. Without a time it was, and
+// when is not remembered.
 type Moment struct {
 	Seq session.Seq
 	At  time.Time
@@ -88,7 +89,7 @@ type Effect struct {
 // Took is how long it took from being accepted to being in effect, at most; false if
 // that is not known.
 func (e *Effect) Took() (time.Duration, bool) {
-	if !e.Accepted.Known() || !e.Effective.Known() || e.Effective.At.Before(e.Sent.At) {
+	if e.Accepted.At.IsZero() || !e.Effective.Known() || e.Effective.At.Before(e.Sent.At) {
 		return 0, false
 	}
 	return max(e.Effective.At.Sub(e.Accepted.At), 0), true
