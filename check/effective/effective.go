@@ -33,7 +33,7 @@ type Look func(a *effect.Account, k *engine.Engine, client string, by session.Se
 func Unused(a *effect.Account, k *engine.Engine, client string, by session.Seq, now time.Time, patience time.Duration) []Proof {
 	var all []group
 	for e, s := range a.Pending(k, client) {
-		if s.Lost || s.Exempt() || now.Sub(e.Accepted.At) <= patience {
+		if s.Lost || s.Exempt() || now.Sub(e.Since) <= patience {
 			continue
 		}
 		words := ""

@@ -176,3 +176,44 @@ t=+31s -- held node=n1 LDS/warming=[l1{rds=r1,rds=r2,rds=r3,rds=r4,rds=r5}]`, []
 		"not all seen": {one + "-- tick\nt=+31s -- held node=n1 CDS/active=[c2#1{eds}]", nil},
 	})
 }
+
+// A client that is asked for the first time when it has long accepted something has half
+// a minute from then, if that is remembered; else from its last word on the type before.
+func TestUnusedAskedLate(t *testing.T) {
+	const one = `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1#1,c2#1]
+C> type=CDS V=1 N=a R=[]
+`
+	const more = one + `
+t=+20s S< type=CDS V=2 N=b res=[c1#2,c2#1]
+C> type=CDS V=2 N=b R=[]
+`
+	const torn = one + `
+-- tick
+t=+40s S< type=CDS V=1 N=b res=[c1#1,c2#1]
+C> type=CDS V=1 N=b R=[]
+`
+	const again = one + `
+t=+40s -- client-end code=CANCELLED
+-- stream 2
+C> type=CDS V=1 N= R=[] node=n1
+`
+	const asked = "-- held node=n1 CDS/active=[c1#1]\n"
+	found := func(seqs string) []string {
+		return []string{"1 [" + seqs + `] [c2] "c2" was accepted longer than 30s ago, and the client says that it is: not in use`}
+	}
+	finds(t, "accepted-not-effective", map[string]proofs{
+		"at the end of its time":       {one + "t=+30s " + asked, nil},
+		"after it":                     {one + "t=+31s " + asked, found("6 7")},
+		"asked twice":                  {one + "t=+1s " + asked + "t=+30s " + asked, found("6 8")},
+		"sent again, in time":          {more + "t=+30s " + asked, nil},
+		"sent again":                   {more + "t=+31s " + asked, found("7 9")},
+		"after a gap, in time":         {torn + "t=+30s " + asked, nil},
+		"after a gap":                  {torn + "t=+31s " + asked, found("8 10")},
+		"connected again, in time":     {again + "t=+30s " + asked, nil},
+		"connected again":              {again + "t=+31s " + asked, found("5 11")},
+		"sent it again since, in time": {one + "t=+1s " + asked + "t=+28s S< type=CDS V=2 N=b res=[c1#1,c2#1]\nC> type=CDS V=2 N=b R=[]\nt=+1s " + asked, nil},
+		"sent it again since":          {one + "t=+1s " + asked + "t=+28s S< type=CDS V=2 N=b res=[c1#1,c2#1]\nC> type=CDS V=2 N=b R=[]\nt=+2s " + asked, found("6 10")},
+	})
+}

@@ -3,6 +3,7 @@ package effect
 import (
 	"bytes"
 	"slices"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
@@ -77,6 +78,7 @@ type resource struct {
 // content is what one response made of a resource.
 type content struct {
 	sent, accepted, rejected, effective Moment
+	since                               time.Time        // accepted, at the latest
 	on                                  session.StreamID // on which it was sent last
 	version, typeURL                    string
 	hash                                [16]byte

@@ -108,8 +108,11 @@ func engineTypes(counts map[string]effect.Count) (out []string) {
 // words are all that is said of a resource, with times from the beginning.
 func words(e *effect.Effect, began time.Time) string {
 	at := func(m effect.Moment) string {
-		if !m.Known() {
+		switch {
+		case !m.Known():
 			return "-"
+		case m.At.IsZero():
+			return fmt.Sprintf("%d+?", m.Seq)
 		}
 		return fmt.Sprintf("%d+%s", m.Seq, m.At.Sub(began).Round(time.Millisecond))
 	}
@@ -146,6 +149,38 @@ func TestTook(t *testing.T) {
 	}
 	if took < 10 {
 		t.Errorf("it is known of %d only", took)
+	}
+}
+
+// A client that is asked for the first time when it has accepted something has as long to
+// use it as any other, and no longer. What it has instead cannot be compared.
+func TestAskedLate(t *testing.T) {
+	late := func(entries []session.Entry) (out []string) {
+		k := check.NewChecker(check.Options{})
+		for _, e := range entries {
+			k.Step(&e)
+		}
+		for _, f := range k.Findings() {
+			if f.Rule.ID == "accepted-not-effective" && !strings.Contains(f.Message, "another content") {
+				out = append(out, fmt.Sprintf("%v %v %s", f.Seqs, f.Names, f.Message))
+			}
+		}
+		return out
+	}
+	same := 0
+	for _, path := range asking(t) {
+		if strings.HasSuffix(path, "two-places.xds") { // of which one speaks before
+			continue
+		}
+		all := entriesOf(t, path)
+		want, got := late(all), late(askedLater(all))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: found %q, and %q where it is asked before", filepath.Base(path), got, want)
+		}
+		same += len(want)
+	}
+	if same < 6 {
+		t.Errorf("%d findings only", same)
 	}
 }
 

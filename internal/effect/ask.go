@@ -46,7 +46,7 @@ func (r *resource) effect(cl *client, at key) Effect {
 	s := r.sent
 	e := Effect{
 		Client: cl.id, Type: at.typ, Name: at.name, Version: s.version, Removed: s.removed,
-		Sent: s.sent, Accepted: s.accepted, Rejected: s.rejected,
+		Sent: s.sent, Accepted: s.accepted, Since: s.since, Rejected: s.rejected,
 		State: r.now.state, Why: r.now.why, Waits: r.now.waits,
 	}
 	if e.State == InEffect {
@@ -102,7 +102,7 @@ func (a *Account) Pending(k *engine.Engine, client string) iter.Seq2[Effect, *en
 		v := a.view(k, cl)
 		for _, at := range sorted(cl.open) {
 			r := cl.resources[at]
-			if r == nil || r.sent == nil || r.sent.told || r.sent.accepted.At.IsZero() || v.since(r.sent) {
+			if r == nil || r.sent == nil || r.sent.told || r.sent.since.IsZero() || v.since(r.sent) {
 				continue
 			}
 			if s := v.sub(at); s != nil && !yield(r.effect(cl, at), s) {

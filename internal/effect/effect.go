@@ -74,9 +74,12 @@ type Effect struct {
 	Version string // of the resource, or else of the response
 	Removed bool   // what was sent last is that there is none any more
 
-	Sent     Moment // the response that had it first
-	Accepted Moment // the first request that accepts it
-	Rejected Moment // the last one that rejects it
+	// Where the client was first asked after it had accepted it, Sent and Accepted may
+	// be an entry that has it, without a time.
+	Sent     Moment    // the response that had it first
+	Accepted Moment    // the first request that accepts it
+	Since    time.Time // when it had accepted it, at the latest; zero if it has not
+	Rejected Moment    // the last one that rejects it
 	// Effective is the first entry that shows it in effect, zero while it is not. It
 	// is before Sent where the client had it already.
 	Effective Moment

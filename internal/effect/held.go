@@ -89,7 +89,7 @@ func (a *Account) heldEntry(k *engine.Engine, e *session.Entry, id string) {
 				a.leave(cl, at)
 			}
 		}
-		a.adopt(k, cl)
+		a.adopt(k, cl, src.From)
 	}
 	a.look(k, cl)
 	a.settleLoads(k, cl, src.From, src.Read)

@@ -119,19 +119,37 @@ func (v *view) sub(at key) *engine.Subscription {
 	return nil
 }
 
-// adopt takes from the engine what was accepted before anyone said what is held.
-func (a *Account) adopt(k *engine.Engine, cl *client) {
-	for h := range k.Held(cl.id) {
-		at := key{h.Type, h.Name}
-		if r := cl.resources[at]; r != nil && r.sent != nil {
+// adopt takes from the engine what was accepted before anyone said what is held. When
+// that was is not always remembered: then it was when the client last asked for anything
+// of the type, at the latest, and else before asked.
+func (a *Account) adopt(k *engine.Engine, cl *client, asked time.Time) {
+	for s, it := range k.HeldOn(cl.id) {
+		at := key{s.Type, it.Name}
+		if r := cl.resources[at]; r != nil && r.sent != nil || s.Variants || s.Exempt() {
 			continue
 		}
 		if r := a.resource(cl, at); r != nil {
-			r.sent = &content{sent: Moment{Seq: h.Seq}, accepted: Moment{Seq: h.Seq}, version: h.Version, hash: h.Hash}
+			r.sent = adopted(s, it, asked)
 			cl.open[at] = true
 			delete(cl.strange, at)
 		}
 	}
+}
+
+func adopted(s *engine.Subscription, it *engine.Resource, since time.Time) *content {
+	h := s.HeldAs(it)
+	c := &content{sent: Moment{Seq: h.Seq}, accepted: Moment{Seq: h.Seq}, version: h.Version, hash: h.Hash}
+	if !s.Seeded {
+		c.on = s.Stream.ID
+	}
+	if n := s.AcceptedIn(it); n != nil {
+		c.sent, c.accepted = Moment{n.Seq, n.At}, Moment{n.Judged(), n.JudgedAt()}
+		since = n.JudgedAt()
+	} else if s.Last != nil && !s.Lost {
+		since = s.Last.At
+	}
+	c.since = since
+	return c
 }
 
 // settle judges a resource, and notes since when it is in effect.
@@ -239,7 +257,7 @@ func (v *view) judge(at key, r *resource) judgement {
 
 // since says that a content was accepted since the client was asked.
 func (v *view) since(s *content) bool {
-	return s.accepted.Seq > v.read.Seq || s.accepted.At.After(v.from)
+	return s.accepted.Seq > v.read.Seq || s.since.After(v.from)
 }
 
 // in are the items in a state.

@@ -3,6 +3,7 @@ package effect
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -80,7 +81,7 @@ func (a *Account) enter(cl *client, at key, next *content, b []byte) *content {
 // the one before accepted says nothing of when this one has to have it in use.
 func (c *content) again(next *content) {
 	c.told = c.told && !c.effective.Known()
-	c.on, c.sent, c.accepted, c.rejected = next.on, next.sent, Moment{}, Moment{}
+	c.on, c.sent, c.accepted, c.rejected, c.since = next.on, next.sent, Moment{}, Moment{}, time.Time{}
 }
 
 // await remembers a response until it is answered.
@@ -114,7 +115,7 @@ func (a *Account) judged(k *engine.Engine, e *session.Entry, c *engine.Change) {
 		case c.What == engine.NACK:
 			p.of.rejected = at
 		default:
-			p.of.accepted = at
+			p.of.accepted, p.of.since = at, at.At
 		}
 		v.settle(p.key)
 	}

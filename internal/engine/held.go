@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -26,6 +27,17 @@ type Held struct {
 // accepted something does not prove that it uses it: it may be warming still.
 func (k *Engine) Held(client string) iter.Seq[Held] {
 	return func(yield func(Held) bool) {
+		for s, it := range k.HeldOn(client) {
+			if !yield(s.HeldAs(it)) {
+				return
+			}
+		}
+	}
+}
+
+// HeldOn yields the same, with the type on the stream that it was accepted on.
+func (k *Engine) HeldOn(client string) iter.Seq2[*Subscription, *Resource] {
+	return func(yield func(*Subscription, *Resource) bool) {
 		c := k.clients.byID[client]
 		if c == nil {
 			return
@@ -34,7 +46,7 @@ func (k *Engine) Held(client string) iter.Seq[Held] {
 		for s := range c.known() {
 			for it := range s.Held() {
 				there[s.Key+"\x00"+it.Name] = true
-				if !yield(heldOf(s, it)) {
+				if !yield(s, it) {
 					return
 				}
 			}
@@ -45,7 +57,7 @@ func (k *Engine) Held(client string) iter.Seq[Held] {
 				continue
 			}
 			for it := range was.Held() {
-				if !there[s.Key+"\x00"+it.Name] && !yield(heldOf(was, it)) {
+				if !there[s.Key+"\x00"+it.Name] && !yield(was, it) {
 					return
 				}
 			}
@@ -53,7 +65,8 @@ func (k *Engine) Held(client string) iter.Seq[Held] {
 	}
 }
 
-func heldOf(s *Subscription, it *Resource) Held {
+// HeldAs is what a resource is to a client that accepted it.
+func (s *Subscription) HeldAs(it *Resource) Held {
 	h := Held{Type: s.Type, Name: it.Name, Version: it.Version, Seq: it.Seq, Hash: it.Content.Facts.Hash}
 	if n := s.Accepted; h.Version == "" && n != nil && n.Kind == decode.SotwResponse { // it has all there is
 		if h.Version = n.Version; !n.beating {
@@ -62,6 +75,25 @@ func heldOf(s *Subscription, it *Resource) Held {
 	}
 	return h
 }
+
+// AcceptedIn is the response in which the client first accepted a resource as it has
+// it now, nil where that is not known for sure: a resource that came again is known
+// by the last time only.
+func (s *Subscription) AcceptedIn(it *Resource) *Response {
+	if s.Seeded || s.Losses > 0 {
+		return nil
+	}
+	for _, n := range s.Sent {
+		once := n.stamp == it.Stamp && n.Seq == it.Seq && (n.WasFirst || s.Full() && n.Kind == decode.SotwResponse)
+		if n.Verdict == ACKed && (once || s.Responses == 1) {
+			return n
+		}
+	}
+	return nil
+}
+
+// JudgedAt is when the verdict was given, zero if there is none.
+func (n *Response) JudgedAt() time.Time { return n.judgedAt }
 
 // carries says whether what the client accepted of the type is what it accepted
 // on the stream before: it says by its version that it has something, and has

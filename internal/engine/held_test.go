@@ -10,12 +10,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// The entry of what a client holds has that resource, in every recording.
+// The entry of what a client holds has that resource, in every recording, and so has the
+// response in which it accepted it, where that is known.
 func TestHeldEntries(t *testing.T) {
 	files, err := filepath.Glob("../../check/testdata/s[ey]s*/*.xdsp")
 	if err != nil || len(files) < 50 {
 		t.Fatalf("%v, %d recordings", err, len(files))
 	}
+	known := 0
 	for _, file := range files {
 		r, err := recorder.Open(file)
 		if err != nil {
@@ -47,6 +49,18 @@ func TestHeldEntries(t *testing.T) {
 					}
 				}
 			}
+			for s, it := range k.HeldOn(client) {
+				n := s.AcceptedIn(it)
+				if n == nil {
+					continue
+				}
+				if known++; !names[n.Seq][it.Name] || n.JudgedAt().Before(n.At) || n.Judged() <= n.Seq {
+					t.Errorf("%s: %s accepted %s %q in entry %d, by entry %d", file, client, s.Type, it.Name, n.Seq, n.Judged())
+				}
+			}
 		}
+	}
+	if known < 100 {
+		t.Errorf("of %d resources it is known when they were accepted", known)
 	}
 }
