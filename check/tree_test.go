@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -112,5 +113,43 @@ S< type=CDS V=2 N=2 res=[a#2,b]
 				t.Errorf("%s: %s came with %d at %v, want %d", name, n.Name, n.Seq, n.At, want)
 			}
 		}
+	}
+}
+
+// What was asked for by an alias is missing until the server gives a resource that has
+// it, and once that is gone.
+func TestTreeKnowsAliases(t *testing.T) {
+	const asked = "D> type=VHDS N= sub=[r/a.com,r/b.com] node=n1\n"
+	const given = asked + "d< type=VHDS N=a res=[r/vhA@1(payload=vhA)] alias=[r/a.com,r/c.com]\nD> type=VHDS N=a\n"
+	const again = given + "-- server-end code=14\n-- stream 2\nD> type=VHDS N= sub=[r/a.com] node=n1"
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"nothing":          {asked, []string{"r/a.com", "r/b.com"}},
+		"one":              {given, []string{"r/b.com"}},
+		"none of the name": {asked + "d< type=VHDS N=a res=[hb:r/a.com@] alias=[r/a.com]\nD> type=VHDS N=a\n", []string{"r/a.com", "r/b.com"}},
+		"none any more":    {given + "d< type=VHDS N=b res=[hb:r/vhA@] alias=[r/a.com]\nD> type=VHDS N=b\n", []string{"r/a.com", "r/b.com"}},
+		"a heartbeat":      {given + "d< type=VHDS N=b res=[hb:r/vhA@~10s] alias=[r/a.com]\nD> type=VHDS N=b\n", []string{"r/b.com"}},
+		"removed":          {given + "d< type=VHDS N=b rm=[r/vhA]\nD> type=VHDS N=b\n", []string{"r/a.com", "r/b.com"}},
+		"alias removed":    {given + "d< type=VHDS N=b rm=[r/a.com]\nD> type=VHDS N=b\n", []string{"r/a.com", "r/b.com"}},
+		"asked for later":  {given + "D> type=VHDS N= sub=[r/c.com]\n", []string{"r/b.com"}},
+		"given up, asked":  {given + "D> type=VHDS N= unsub=[r/a.com]\nD> type=VHDS N= sub=[r/a.com]\n", []string{"r/a.com", "r/b.com"}},
+		"connected again":  {again + " init={r/vhA:1}\n", nil},
+		"started again":    {again + "\n", []string{"r/a.com"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := check.NewChecker(check.Options{})
+			for e := range parsed(t, c.text).Entries() {
+				k.Step(&e)
+			}
+			var got []string
+			for _, n := range k.Tree("n1").Missing {
+				got = append(got, n.Name)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("missing %q, want %q", got, c.want)
+			}
+		})
 	}
 }

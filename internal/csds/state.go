@@ -182,7 +182,7 @@ func open(s *engine.Subscription, all map[key]*item, at func(*engine.Subscriptio
 		}
 	}
 	for name := range s.Names.All() {
-		if s.Have.Get(name) != nil || strings.HasSuffix(name, "/*") {
+		if s.Given(name) != nil || strings.HasSuffix(name, "/*") {
 			continue
 		}
 		became := asked

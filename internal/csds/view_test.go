@@ -174,6 +174,13 @@ node a
 Cluster gone DOES_NOT_EXIST NOT_SENT
 Cluster late REQUESTED NOT_SENT
 Cluster web NACKED ERROR at 7 with content, failed at 8: no, with content`},
+		{"asked for by an alias", `
+D> type=VHDS sub=[r/a.com,r/b.com] node=a
+d< type=VHDS N=x res=[r/one@7#1] alias=[r/a.com]
+D> type=VHDS N=x`, `
+node a
+VirtualHost r/b.com REQUESTED NOT_SENT
+VirtualHost r/one ACKED SYNCED at 7 with content`},
 		{"declared, and not sent again", `
 D> type=CDS sub=[*] init={api:7,web:7} node=a
 d< type=CDS N=x res=[web@8#2]

@@ -409,6 +409,21 @@ func TestNamesGivenUpAreBounded(t *testing.T) {
 	is(t, "given up at once", len(s.Dropped), MaxDropped)
 }
 
+// Aliases are not learned without end, and those that are known go on.
+func TestAliasesAreBounded(t *testing.T) {
+	s := &Subscription{aliases: aliases{}}
+	fill(s.aliases, MaxDropped-1, word, "r")
+	s.Have.put(&Resource{Name: "a"})
+	for i, name := range lastAndMore() {
+		s.learnAliases(&decode.Message{Resources: []decode.Resource{{Name: "a", Aliases: []string{name, word(1)}}}})
+		is(t, "aliases", len(s.aliases), MaxDropped)
+		is(t, "given for "+name, s.Given(name) != nil, i == 0)
+	}
+	is(t, "given for one before", s.Given(word(1)) != nil, true)
+	is(t, "given for another", s.Given(word(2)) != nil, false)
+	is(t, "bytes", aliases{"ab": "c"}.bytes(), 67)
+}
+
 func TestStaticNotesOfARecordingAreBounded(t *testing.T) {
 	e := session.Entry{Kind: session.KindNote, Note: StaticNote([]string{"a"})}
 	for more, known := range []int{1, 0} {

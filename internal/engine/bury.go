@@ -53,7 +53,7 @@ func (k *Engine) burySub(s *Subscription) int64 {
 	if s.Accepted != nil {
 		s.Accepted = k.bareResponse(s.Accepted)
 	}
-	bytes += s.open.bury(k)
+	bytes += s.open.bury(k) + s.aliases.bytes()
 	if b := s.Have.bulk; b != nil && len(s.Have.own) == 0 {
 		if b.cold == nil {
 			b.cold = k.chill(&s.Have)

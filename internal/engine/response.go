@@ -71,6 +71,9 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *chunk.Batch, masked b
 	b := k.resolve(s, n, batch, masked)
 	n.beating, n.pulsed = len(n.beats) > 0, n.pulse()
 	s.Variants = s.Variants || n.Variants
+	if n.Aliased {
+		s.learnAliases(m)
+	}
 	if !n.moved {
 		k.takeAway(s, n)
 	}
@@ -99,6 +102,7 @@ func (k *Engine) takeAway(s *Subscription, n *Response) {
 		for _, name := range n.Message.Removed {
 			name = decode.NormalName(name)
 			n.gone = append(n.gone, name)
+			delete(s.aliases, name)
 			if it := s.Have.Get(name); it != nil && it.Stamp != k.Stamp {
 				n.Removed = append(n.Removed, it)
 				s.Have.remove(it.Name)

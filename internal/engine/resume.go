@@ -50,6 +50,9 @@ func (k *Engine) resume(s *Subscription, m *decode.Message) {
 		return
 	}
 	s.Initial, s.Seeded = make(map[string]string, len(m.InitialVersions)), true
+	if was != nil {
+		s.aliases = maps.Clone(was.aliases)
+	}
 	same := was != nil && was.Have.Len() == len(m.InitialVersions)
 	for _, v := range m.InitialVersions {
 		n := decode.NormalName(v.Name)

@@ -85,6 +85,7 @@ type Subscription struct {
 	// that was not seen: false. Where there are too many, goneMore says so.
 	gone     map[string]bool
 	goneMore bool
+	aliases  aliases
 	nonces   []pastNonce // of the last responses, once the stream has ended
 	seed     maphash.Seed
 	Losses   int // how often part of the stream was not seen

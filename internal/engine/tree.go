@@ -121,7 +121,7 @@ func (g *grower) grow(id string) *Tree {
 		}
 		for _, s := range g.subs[typ] {
 			for name := range s.Names.All() {
-				if key := (typedName{typ, name}); !g.shown[key] && g.missing[key] == nil && !IsGlob(name) {
+				if key := (typedName{typ, name}); !g.shown[key] && g.missing[key] == nil && !IsGlob(name) && s.Given(name) == nil {
 					g.missing[key] = &Node{Type: typ, Name: name, State: Missing}
 				}
 			}

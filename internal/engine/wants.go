@@ -120,6 +120,7 @@ func (k *Engine) drop(s *Subscription, r *Request) {
 			was.Decoded = it.Content.Facts.Undecodable == ""
 		}
 		s.Dropped[n] = was
+		delete(s.aliases, n)
 		if s.Wild == NotWild {
 			s.Stream.Moved++
 			s.retire(it)
