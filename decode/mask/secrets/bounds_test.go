@@ -50,18 +50,18 @@ func TestFoundUpToABound(t *testing.T) {
 		`xdstp://a/b" password=hunter2secret`:      {"hunter2secret"},
 		"xdstp:" + "//a/b\x7fpassword=hunter2secr": {"hunter2secr"},
 
-		"curl ---dsn hunter2":  nil,
-		"curl --dsn hunter2":   {"hunter2"},
-		"curl -dsn hunter2":    {"hunter2"},
-		"Bearer +abcdefgh12":   {"+abcdefgh12"},
-		"Bearer -abcdefgh12":   {"-abcdefgh12"},
-		"Bearer abcd":          {"abcd"},
-		"Bearer abc":           nil,
-		"basic OmJjZGVmZ2hp x": {"OmJjZGVmZ2hp"}, // :bcdefghi
-		"basic YTpjZGVmZ2hp x": {"YTpjZGVmZ2hp"}, // a:cdefghi
-		"basic YWI6ZGVmZ2hp x": {"YWI6ZGVmZ2hp"}, // ab:defghi
-		"basic YWJjZGVmZ2g6 x": {"YWJjZGVmZ2g6"}, // abcdefgh:
-		"basic YWJjZGVmZ2hp x": nil,              // abcdefghi
+		"curl ---phpsessid hunter2": nil,
+		"curl --phpsessid hunter2":  {"hunter2"},
+		"curl -phpsessid hunter2":   {"hunter2"},
+		"Bearer +abcdefgh12":        {"+abcdefgh12"},
+		"Bearer -abcdefgh12":        {"-abcdefgh12"},
+		"Bearer abcd":               {"abcd"},
+		"Bearer abc":                nil,
+		"basic OmJjZGVmZ2hp x":      {"OmJjZGVmZ2hp"}, // :bcdefghi
+		"basic YTpjZGVmZ2hp x":      {"YTpjZGVmZ2hp"}, // a:cdefghi
+		"basic YWI6ZGVmZ2hp x":      {"YWI6ZGVmZ2hp"}, // ab:defghi
+		"basic YWJjZGVmZ2g6 x":      {"YWJjZGVmZ2g6"}, // abcdefgh:
+		"basic YWJjZGVmZ2hp x":      nil,              // abcdefghi
 
 		"12345678:A" + r("b", 33):                      {"A" + r("b", 33)},
 		"12345678:A" + r("b", 32):                      nil,

@@ -15,30 +15,47 @@ func IsCredential(name string) bool {
 
 // secretKeys are secret as they are: of headers that vendors gave other names,
 // and others that end like what is no secret.
-var secretKeys = [...]string{"cookie", "set-cookie", "set-cookie2", "x-honeycomb-team", "x-sf-key", "x-newrelic-license", "dsn", "jsessionid", "phpsessid"}
+var secretKeys = [...]string{"cookie", "set-cookie", "set-cookie2", "x-honeycomb-team", "x-sf-key", "x-newrelic-license", "authentication", "phpsessid"}
 
-// secretEndings make a key secret that ends so, after a hyphen or alone.
+// secretEndings make a key secret that ends so, after a hyphen or alone. Other words
+// end so, too: bypass, oauth.
 var secretEndings = [...]string{
-	"authorization", "token", "secret", "secrets", "password", "passwords", "passwd", "pwd", "passphrase", "pass", "passcode",
-	"credential", "credentials", "api-key", "api-keys", "apikey", "access-key", "secret-key", "private-key", "auth-key", "signing-key",
-	"encryption-key", "hmac-key", "shared-key", "subscription-key", "account-key", "master-key", "license-key", "ingestion-key",
-	"functions-key", "json-key", "key-data", "pkcs12", "connection-string", "connectionstring", "conn-str", "webhook-url",
-	"application-key", "app-key", "assertion", "session-id", "sessionid", "psk", "jwt", "auth", "hmac", "bearer",
+	"pwd", "pass", "dsn", "psk", "jwt", "auth", "hmac", "bearer", "json-key", "key-data", "app-key",
+	"dbpass", "dbpwd", "userpwd", // which are written so
 }
 
-// byLastByte are these endings by their last byte.
-var byLastByte = func() (by [256][]string) {
-	for _, last := range secretEndings {
-		by[last[len(last)-1]] = append(by[last[len(last)-1]], last)
-	}
-	return by
-}()
+// secretWords make a key secret that ends so, whatever stands before: PGPASSWORD,
+// x-rapidapi-key. They are without the hyphens that may be in them.
+var secretWords = [...]string{
+	"authorization", "token", "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode", "credential", "credentials",
+	"apikey", "apikeys", "accesskey", "secretkey", "secretkeybase", "privatekey", "tlskey", "authkey", "signingkey", "encryptionkey", "hmackey",
+	"sharedkey", "subscriptionkey", "accountkey", "masterkey", "licensekey", "ingestionkey", "functionskey", "applicationkey",
+	"pkcs12", "connectionstring", "connstr", "webhookurl", "assertion", "sessionid", "basicauth",
+}
 
 // secretForms are what may follow in the name of a secret: how it is written.
-var secretForms = [...]string{"-value", "-values", "-data", "-text", "-plain", "-plaintext", "-raw", "-base64", "-b64", "-hash"}
+var secretForms = [...]string{"value", "values", "data", "text", "plain", "plaintext", "raw", "base64", "b64", "hash", "string", "binary", "pem"}
+
+// The same by their last byte.
+var (
+	endingsByLast = byLastByte(secretEndings[:])
+	wordsByLast   = byLastByte(secretWords[:])
+	formsByLast   = byLastByte(secretForms[:])
+)
+
+func byLastByte(words []string) (by [256][]string) {
+	for _, word := range words {
+		last := word[len(word)-1]
+		by[last] = append(by[last], word)
+	}
+	return by
+}
 
 // publicKeys sound secret and are not.
 var publicKeys = [...]string{"proxy-pass", "by-pass"}
+
+// publicWords end like secretWords and say that there is none.
+var publicWords = [...]string{"nonsecret", "notsecret", "nosecret", "nopassword", "nopasswd", "notoken"}
 
 // IsKey says whether a key of a map, a Struct or a JSON object says that
 // the value is secret. It may be written in any of the usual ways.
@@ -67,22 +84,28 @@ func secretKey(key []byte, rough bool) bool {
 		n++
 	}
 	name := kebab[:n]
-	if endsSecret(name, rough) {
+	if endsSecret(name, rough) || formOfSecret(name, rough) {
 		return true
-	}
-	if bytes.IndexByte(name, '-') < 0 && name[n-1] > '9' {
-		return false
-	}
-	for _, form := range secretForms {
-		if n > len(form) && string(name[n-len(form):]) == form {
-			return endsSecret(name[:n-len(form)], rough)
-		}
 	}
 	// PASSWORD_2, but not oauth2 and auth0.
 	for n > 0 && (name[n-1] >= '0' && name[n-1] <= '9' || name[n-1] == '-') {
 		n--
 	}
 	return n < len(name) && !(n >= 4 && string(name[n-4:n]) == "auth") && endsSecret(name[:n], rough)
+}
+
+// formOfSecret says whether a name is that of a secret and of how it is written.
+func formOfSecret(name []byte, rough bool) bool {
+	for _, form := range formsByLast[name[len(name)-1]] {
+		rest, ok := bytes.CutSuffix(name, []byte(form))
+		if !ok {
+			continue
+		}
+		if before, hyphen := bytes.CutSuffix(rest, []byte("-")); hyphen && endsSecret(before, rough) || !hyphen && endsInWord(rest, rough) {
+			return true
+		}
+	}
+	return false
 }
 
 func endsSecret(name []byte, rough bool) bool {
@@ -99,9 +122,49 @@ func endsSecret(name []byte, rough bool) bool {
 			return true
 		}
 	}
-	for _, last := range byLastByte[name[len(name)-1]] {
+	for _, last := range endingsByLast[name[len(name)-1]] {
 		at := len(name) - len(last)
 		if at >= 0 && string(name[at:]) == last && (at == 0 || rough || name[at-1] == '-') {
+			return true
+		}
+	}
+	return endsInWord(name, rough)
+}
+
+// endsInWord says whether a name ends in one of the words that need no hyphen before
+// them.
+func endsInWord(name []byte, rough bool) bool {
+	if len(name) == 0 {
+		return false
+	}
+	for _, word := range wordsByLast[name[len(name)-1]] {
+		if hasWord(name, word) {
+			return rough || !isPublicWord(name)
+		}
+	}
+	return false
+}
+
+// hasWord says whether a name ends in a word, hyphens in between left out, but for one
+// before the last letter: the search for keys looks at the last two.
+func hasWord(name []byte, word string) bool {
+	at := len(name)
+	for i := len(word) - 1; i >= 0; i-- {
+		at--
+		for at >= 0 && name[at] == '-' && i < len(word)-2 {
+			at--
+		}
+		if at < 0 || name[at] != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func isPublicWord(name []byte) bool {
+	last := name[bytes.LastIndexByte(name, '-')+1:]
+	for _, word := range publicWords {
+		if string(last) == word {
 			return true
 		}
 	}

@@ -83,7 +83,7 @@ func pair(b []byte, i int, rough bool) (from, to int) {
 		a.spaced, at = true, at+1
 	}
 	if from, to, ok := quoted(b, at); ok {
-		if b[i] == ':' && !a.quoted && isNoun(a.key) || isPublic(b[from:to]) {
+		if b[i] == ':' && !a.quoted && isNoun(a.key) || isPublic(b[from:to]) || isKeyFile(a.key, b[from:to]) {
 			return 0, 0
 		}
 		return from + len(Scheme(string(b[from:to]))), to
@@ -93,7 +93,7 @@ func pair(b []byte, i int, rough bool) (from, to int) {
 	}
 	at += len(Scheme(string(b[at:min(len(b), at+24)])))
 	value := glance(b, at, a.query)
-	if isPublic(value) || faint && !looksRandom(value) || a.spaced && (!hasDigit(value) || bytes.ContainsAny(value, "([{")) {
+	if isPublic(value) || isKeyFile(a.key, value) || faint && !looksRandom(value) || a.spaced && (!hasDigit(value) || bytes.ContainsAny(value, "([{")) {
 		return 0, 0 // rather a word, or code
 	}
 	return at, wordEnd(b, at, a.query)
@@ -124,7 +124,7 @@ func (a *assignment) header(b []byte, at int) (from, to int) {
 	at += len(Scheme(string(b[at:min(len(b), at+24)])))
 	value := glance(b, at, false)
 	end := at + len(value)
-	if isPublic(value) || isProse(value) || len(value) < 16 && !hasDigit(value) && !a.isEntry(b, end) || bytes.ContainsAny(value, "([{") || isPort(value) {
+	if isPublic(value) || isKeyFile(a.key, value) || isProse(value) || len(value) < 16 && !hasDigit(value) && !a.isEntry(b, end) || bytes.ContainsAny(value, "([{") || isPort(value) {
 		return 0, 0
 	}
 	return at, wordEnd(b, at, false)
@@ -228,7 +228,8 @@ func flagged(b []byte, i int, rough bool) (from, to int) {
 	for end < len(b) && end-at < maxKey && isKeyChar(b[end]) {
 		end++
 	}
-	if end == len(b) || !isBlank(b[end]) || !IsKey(b[at:end]) {
+	key := b[at:end]
+	if end == len(b) || !isBlank(b[end]) || !IsKey(key) {
 		return 0, 0
 	}
 	if rough {
@@ -240,7 +241,7 @@ func flagged(b []byte, i int, rough bool) (from, to int) {
 		return from, to
 	}
 	value := glance(b, at, false)
-	if isPublic(value) || value[0] == '-' || isProse(value) {
+	if isPublic(value) || isKeyFile(key, value) || value[0] == '-' || isProse(value) {
 		return 0, 0
 	}
 	return at, wordEnd(b, at, false)
@@ -426,6 +427,12 @@ func isPublic(v []byte) bool {
 	return IsCommand(v) || v[0] == '%' && bytes.HasPrefix(bytes.TrimLeft(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"), []byte("("))
 }
 
+// isKeyFile says whether the value of a key that is one of cryptography is the name of
+// the file that holds it.
+func isKeyFile(key, v []byte) bool {
+	return bytes.HasSuffix(bytes.ToLower(key), []byte("key")) && (bytes.HasSuffix(v, []byte(".pem")) || bytes.HasSuffix(v, []byte(".key")))
+}
+
 // isProse says whether a word after "Bearer" or a flag goes on with a sentence.
 func isProse(v []byte) bool {
 	word, _, _ := bytes.Cut(bytes.ToLower(v), []byte("="))
@@ -435,7 +442,7 @@ func isProse(v []byte) bool {
 		"is", "was", "are", "were", "not", "missing", "required", "requires", "invalid", "expired", "found", "given", "set", "unset", "empty",
 		"to", "or", "and", "of", "in", "for", "with", "without", "must", "may", "can", "cannot", "has", "have", "that", "this", "the", "from", "by",
 		"flag", "flags", "option", "options", "argument", "arguments", "file", "stdin", "string",
-		"unable", "unknown", "unsupported", "unauthorized", "denied", "rejected", "revoked", "malformed", "mismatch", "forbidden", "absent":
+		"unable", "x509", "unknown", "unsupported", "unauthorized", "denied", "rejected", "revoked", "malformed", "mismatch", "forbidden", "absent":
 		return true
 	}
 	return false

@@ -137,7 +137,7 @@ var headEnds = func() *twoBytes {
 // small letters, and any digit.
 var keyEnds = func() *twoBytes {
 	var s twoBytes
-	for _, of := range [][]string{secretKeys[:], secretEndings[:], secretForms[:], faintKeys[:], {"inline_string", "inline_bytes", "inlinestring", "inlinebytes", "kty"}} {
+	for _, of := range [][]string{secretKeys[:], secretEndings[:], secretWords[:], secretForms[:], faintKeys[:], {"inline_string", "inline_bytes", "inlinestring", "inlinebytes", "kty"}} {
 		for _, key := range of {
 			s.add(key[len(key)-2], key[len(key)-1])
 		}
