@@ -108,11 +108,21 @@ func secretAt(b []byte, start, i int, rough bool) (from, to int) {
 		}
 	case '"':
 		// The name of a header or a variable, or a key: its value stands beside it.
-		if rough && i > start && endsLikeKey(b, i) && (bytes.HasSuffix(b[start:i], keyType) || secretKey(keyChars(b, i), true)) {
+		if rough && i > start && endsLikeKey(b, i) && (bytes.HasSuffix(b[start:i], keyType) || secretKey(objectKey(b, i), true)) {
 			return start, i
 		}
 	}
 	return 0, 0
+}
+
+// objectKey is the end of a key in JSON that ends before the quote at i. Between its
+// words there may be spaces.
+func objectKey(b []byte, i int) []byte {
+	at := i
+	for at > 0 && i-at < maxKey && (isKeyChar(b[at-1]) || b[at-1] == ' ' || b[at-1] == '/') {
+		at--
+	}
+	return b[at:i]
 }
 
 // twoBytes is a set of pairs of bytes.
