@@ -10,7 +10,6 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/check/timer"
-	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
@@ -256,8 +255,8 @@ func TestReferencesOfARejectionHaveABound(t *testing.T) {
 		{0, maxLacked, 0, false},
 		{maxLacked - 1, 0, 0, true},
 		{maxLacked, 0, 0, false},
-		{0, 0, words.MaxReason - len("lacks"), true},
-		{0, 0, words.MaxReason - len("lacks") + 1, false},
+		{0, 0, engine.MaxReason - len("lacks"), true},
+		{0, 0, engine.MaxReason - len("lacks") + 1, false},
 	} {
 		x := moment(t, simple, 1, "EDS")
 		x.resp.Added = append(plain(c.items), &engine.Resource{Name: "r", Content: &engine.Content{Facts: refs(c.refs)}})
@@ -481,7 +480,7 @@ func TestComparedChangesHaveABound(t *testing.T) {
 // A reason is read up to a length, and so are names in it.
 func TestReasonsHaveABound(t *testing.T) {
 	items := plain(2)
-	for before, want := range map[int]int{words.MaxReason - len("x1"): 1, words.MaxReason - len("x1") + 1: 2} {
+	for before, want := range map[int]int{engine.MaxReason - len("x1"): 1, engine.MaxReason - len("x1") + 1: 2} {
 		size(t, fmt.Sprintf("culprits after %d bytes", before), len(culprits(items, strings.Repeat(" ", before)+"x1")), want)
 	}
 }

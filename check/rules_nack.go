@@ -112,10 +112,10 @@ func suspects(lists [2][]*engine.Resource, text string) []string {
 // culprits are the resources that a reason names, or else all.
 func culprits(items []*engine.Resource, text string) []*engine.Resource {
 	const most = 4096
-	text = text[:min(len(text), words.MaxReason)]
+	text = text[:min(len(text), engine.MaxReason)]
 	var named []*engine.Resource
 	for _, it := range items[:min(len(items), most)] {
-		if words.Mentions(text, it.Name) {
+		if engine.Mentions(text, it.Name) {
 			named = append(named, it)
 		}
 	}
@@ -306,7 +306,7 @@ func nackThenAcked(x *event) {
 // lacked says what a response refers to that was not there when it was
 // rejected: what the reason names, or else what the stream had not brought.
 func (x *event) lacked(n *engine.Response, text string) string {
-	text = text[:min(len(text), words.MaxReason)]
+	text = text[:min(len(text), engine.MaxReason)]
 	missing, left := "", maxLacked
 	for _, list := range n.News() {
 		for _, it := range list[:min(len(list), maxLacked)] {
@@ -318,7 +318,7 @@ func (x *event) lacked(n *engine.Response, text string) string {
 				there := target != nil && target.Have.Get(ref.Name) != nil
 				switch {
 				case there:
-				case words.Mentions(text, ref.Name):
+				case engine.Mentions(text, ref.Name):
 					return fmt.Sprintf("%q refers to %s %q, which the reason names", words.Clip(it.Name), ref.Type, words.Clip(ref.Name))
 				case missing == "" && target != nil && !target.Lost:
 					missing = fmt.Sprintf("%q refers to %s %q, which had not been sent", words.Clip(it.Name), ref.Type, words.Clip(ref.Name))

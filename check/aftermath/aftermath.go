@@ -37,21 +37,20 @@ func Await(s *engine.Subscription) bool {
 	return !was && !s.Exempt()
 }
 
-// Unresolved says what is wrong if the newest response has been rejected for as
-// long as Patience; or how long it is until that may be so.
+// Unresolved says what is wrong if what was rejected has been the newest there is of
+// some resource for as long as Patience; or how long it is until that may be so.
 func Unresolved(s *engine.Subscription, now time.Time) (p *Proof, more time.Duration) {
 	a := engine.Slot[notes](&s.Memory)
-	n := s.Newest()
-	if !a.awaiting || s.Stream.Ended || s.Lost || !s.Active() || n == nil || n.Verdict != engine.NACKed || n.JudgedBy == nil || n.JudgedBy.Message.Error == nil {
+	r, is := s.Rejection()
+	if !a.awaiting || s.Stream.Ended || s.Lost || !s.Active() || !is {
 		a.awaiting = false
 		return nil, 0
 	}
-	by := n.JudgedBy
-	if since := now.Sub(by.At); since < Patience {
+	if since := now.Sub(r.At); since < Patience {
 		return nil, Patience - since
 	}
 	a.awaiting = false
-	p = &Proof{Seqs: []session.Seq{n.Seq, by.Seq}, Cause: "-", Same: words.Said(by.Message.Error.Message)}
+	p = &Proof{Seqs: []session.Seq{r.Seq, r.By}, Cause: "-", Same: words.Said(r.Why)}
 	p.Message = fmt.Sprintf("what was rejected is the newest there is, %s later: %s", words.Round(Patience), p.Same)
 	return p, 0
 }

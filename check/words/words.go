@@ -85,30 +85,6 @@ func Counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// MaxReason bounds what is read of a reason.
-const MaxReason = 4096
-
-// Mentions says whether a text has a name as a word.
-func Mentions(text, name string) bool {
-	const tries = 8 // a name may also be a part of longer ones
-	for range tries {
-		i := strings.Index(text, name)
-		if i < 0 || name == "" {
-			return false
-		}
-		end := i + len(name)
-		if (i == 0 || !inWord(text[i-1])) && (end == len(text) || !inWord(text[end])) {
-			return true
-		}
-		text = text[i+1:]
-	}
-	return false
-}
-
-func inWord(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '|' || c >= 0x80
-}
-
 // Masked takes a client's name out of a text, where it is not part of another.
 func Masked(text, client string) string {
 	if client == "" {
@@ -132,4 +108,4 @@ func Masked(text, client string) string {
 	}
 }
 
-func nameByte(c byte) bool { return inWord(c) || c == '.' || c == '~' }
+func nameByte(c byte) bool { return engine.InWord(c) || c == '.' || c == '~' }

@@ -45,27 +45,3 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
-
-func TestMentions(t *testing.T) {
-	for text, is := range map[string]bool{
-		"no c1":                          true,
-		"c1":                             true,
-		"cluster(c1): bad":               true,
-		"outbound|c1 is bad":             false,
-		"c12":                            false,
-		"xc1":                            false,
-		"c1-a and c1":                    true,
-		"":                               false,
-		"éc1":                            false,
-		"Àc1":                            false, // its last byte is 0x80
-		strings.Repeat("c12 ", 7) + "c1": true,
-		strings.Repeat("c12 ", 8) + "c1": false, // it gives up
-	} {
-		if words.Mentions(text, "c1") != is {
-			t.Errorf("%q: %v", text, !is)
-		}
-	}
-	if words.Mentions("anything", "") {
-		t.Error("a name without letters is mentioned")
-	}
-}

@@ -31,7 +31,8 @@ type, since when:
   PENDING  it has not answered yet, and is in time
   STALE    it has not answered in time: 10 seconds, 20 if it has said nothing
            since, and 30 for clusters, which may have to warm up
-  NACKED   it rejected what was sent last; its reason stands below
+  NACKED   it rejected what was sent last, be it of some resources; its reason
+           stands below
   NOTSENT  it asked, and nothing came
   -        it did not ask
 

@@ -33,13 +33,16 @@ func (k *Engine) bury(t *Stream) {
 func (k *Engine) burySub(s *Subscription) int64 {
 	s.Memory, s.Lasting, s.Dropped, s.Initial, s.Kept = nil, nil, nil, nil, inventory{}
 	s.Versions, s.usedNonces, s.heard, s.lastEchoed = used{}, used{}, nil, nil
-	s.prior = nil
+	s.prior, s.refusals = nil, nil
 	for _, r := range []**Request{&s.First, &s.Last} {
 		if *r != nil {
 			*r = &Request{On: (*r).On, Seq: (*r).Seq, At: (*r).At, Ordinal: (*r).Ordinal, Verdict: (*r).Verdict, Message: &decode.Message{}}
 		}
 	}
 	bytes := int64(768 + len(s.Key) + len(s.URL) + len(s.version) + len(s.nack))
+	for _, name := range s.refused.blamed {
+		bytes += int64(16 + len(name))
+	}
 	s.nonces = s.nonces[:0:0]
 	for _, n := range s.Sent[max(0, len(s.Sent)-keepSent):] {
 		if n.Nonce != "" {

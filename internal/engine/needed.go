@@ -47,7 +47,10 @@ func (k *Engine) Needed() []session.Seq {
 func (s *Subscription) needed() []session.Seq {
 	out := []session.Seq{s.namingSeq, s.unseenSeq}
 	if s.First != nil && s.nackSeq > s.First.Seq { // else it was on the stream before
-		out = append(out, s.nackSeq, s.refused.seq)
+		out = append(out, s.nackSeq, s.refused.seq, s.refused.last)
+	}
+	for i := range s.refusals {
+		out = append(out, s.refusals[i].seq, s.refusals[i].last)
 	}
 	for _, r := range []*Request{s.First, s.prior, s.Last} {
 		if r != nil {

@@ -90,8 +90,8 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *chunk.Batch, masked b
 		s.open = unsettled{} // a file is read, and nobody is asked
 		k.entered(s.Stream, "")
 	}
-	if n.refused = s.refused.again(n); !n.refused && !s.refused.outlasts(n) {
-		s.refused = refusal{}
+	if n.refused = s.refused.again(n); !n.refused && !s.refused.outlasts(n) && !s.lasts(&s.refused) {
+		s.forgive()
 	}
 }
 

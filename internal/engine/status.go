@@ -23,7 +23,7 @@ const (
 	Unknown               // what it made of what was sent last cannot be told
 	NotSent               // it asked, and nothing came
 	Stale                 // it has not answered in time
-	Nacked                // it rejected what was sent last
+	Nacked                // it rejected what was sent last, be it of some resources
 )
 
 // String is the word that people and the machine-readable forms read.
@@ -83,8 +83,8 @@ type TypeStatus struct {
 	// seen; None says that there is none.
 	Accepted session.Seq
 	None     bool
-	Rejected string // version of what it rejected, while that is what was sent last
-	Nacks    int    // rejections since it accepted last
+	Rejected string // version of what it rejected, while that is what was sent last of any resource
+	Nacks    int    // rejections since it accepted last, or since that one if it is older
 	Nack     string // why it rejected last; it may have accepted since
 	NackSeq  session.Seq
 	Lost     bool // part of the conversation was not seen
@@ -258,15 +258,16 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	if n.judgedSeq != 0 {
 		ts.Since, ts.Seq = n.judgedAt, n.judgedSeq
 	}
-	if ts.State == Nacked && (s.refused.seq == n.Seq || n.Verdict == Unjudged) {
-		ts.reject(&s.refused)
-	} else if ts.State == Nacked {
+	switch {
+	case ts.State == Nacked && s.refused.seq != n.Seq && n.Verdict != Unjudged:
 		ts.Rejected = n.Version
+	case ts.State == Nacked, s.lasts(&s.refused):
+		ts.reject(&s.refused)
 	}
 	return ts, true
 }
 
-// reject enters what was rejected, and is what was sent last.
+// reject enters what was rejected, and is what was sent last of some resource.
 func (t *TypeStatus) reject(r *refusal) {
 	t.State, t.Since, t.Seq, t.Rejected, t.Nack, t.NackSeq = Nacked, r.at, r.first, r.version, r.why, r.last
 }

@@ -69,6 +69,7 @@ type Subscription struct {
 	Versions   used        // of its responses
 	nacks      int         // rejections since the client accepted last
 	refused    refusal     // what it rejected last
+	refusals   []refusal   // what it rejected before that, and was sent nothing else of; oldest first
 	told       *Response   // the newest that has more than heartbeats, nil if none is known
 	nack       string      // why
 	nackSeq    session.Seq

@@ -4,10 +4,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
-	"time"
-
-	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // unsettled is what a client was sent of a type and has not accepted: of each
@@ -334,46 +330,6 @@ func (c *changes) by() *Response {
 		}
 	}
 	return last.by
-}
-
-// refusal is what a client rejected last of a type, as far as one needs it to
-// know it when it is sent again. It is forgotten once anything else is sent.
-type refusal struct {
-	seq     session.Seq // 0: none
-	ordinal uint64
-	of      refused
-	// The version of the response, who rejected it first, when, and who did last.
-	version string
-	first   session.Seq
-	at      time.Time
-	last    session.Seq
-	why     string
-}
-
-// refused is what was in a response that was rejected.
-type refused struct {
-	sum   [2]uint64
-	loose uint64 // of resources without a name
-	count int
-	pulse bool
-	gone  string // names that a delta response removes
-}
-
-func refusedOf(n *Response) refused {
-	r := refused{sum: n.Sum, count: n.Count - len(n.Heartbeats), pulse: n.pulse(), gone: Short(strings.Join(n.gone, "\x00"))}
-	for _, c := range n.Nameless {
-		r.loose = r.loose*31 + c.raw[0]
-	}
-	return r
-}
-
-// again says whether a response is what was rejected.
-func (r *refusal) again(n *Response) bool { return r.seq != 0 && r.of == refusedOf(n) }
-
-// outlasts says whether a later response has nothing to do with what was
-// rejected: a heartbeat sends nothing in its place, whatever the client says to it.
-func (r *refusal) outlasts(n *Response) bool {
-	return r.seq != 0 && !r.of.pulse && n.pulsed && n.Ordinal > r.ordinal
 }
 
 // knows says whether it is known what the client has accepted of a resource.

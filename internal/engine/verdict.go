@@ -106,25 +106,6 @@ func (k *Engine) echo(s *Subscription, r *Request) {
 	}
 }
 
-// reject enters a rejection.
-func (s *Subscription) reject(r *Request, n *Response) {
-	n.Verdict = NACKed
-	s.nack, s.nackSeq = Reason(r.Message.Error.Message), r.Seq
-	if was := s.refused; was.seq == 0 || n.Ordinal >= was.ordinal && !was.outlasts(n) {
-		s.refused = refusal{
-			seq: n.Seq, ordinal: n.Ordinal, of: refusedOf(n), version: n.Version, first: r.Seq, at: r.At, last: r.Seq, why: s.nack,
-		}
-		for _, o := range s.Sent {
-			if o.Ordinal > n.Ordinal && !s.refused.again(o) && !s.refused.outlasts(o) { // and something else was sent since
-				s.refused = was
-				break
-			}
-		}
-	}
-	s.nacks++
-	s.open.reject(n)
-}
-
 // accept enters an acceptance. That of an older response than the one accepted
 // last changes nothing in the state of the world.
 func (s *Subscription) accept(n *Response) {
@@ -133,13 +114,14 @@ func (s *Subscription) accept(n *Response) {
 	if newest {
 		s.Accepted, s.last, s.version = n, n.Seq, n.Version
 	}
-	if !s.refused.outlasts(n) {
-		s.nacks = 0
-		if s.refused.ordinal <= n.Ordinal {
-			s.refused = refusal{}
-		}
-	}
 	if newest || n.Kind == decode.DeltaResponse {
 		s.open.accept(n, s.Whole() && n.Kind == decode.SotwResponse && !n.pulsed)
+	}
+	if s.refused.outlasts(n) || s.lasts(&s.refused) {
+		return
+	}
+	s.nacks = 0
+	if s.refused.ordinal <= n.Ordinal {
+		s.forgive()
 	}
 }
