@@ -38,8 +38,11 @@ func (x *event) heartbeatFlaw(i int) string {
 		return fmt.Sprintf("a heartbeat for %q, which was never sent", words.Clip(name))
 	}
 	if delta {
-		if r.Version == it.Version {
+		switch {
+		case s.MayHaveAt(name, r.Version):
 			return ""
+		case r.Version == it.Version:
+			return fmt.Sprintf("the heartbeat of %q has version %q, which the client rejected", words.Clip(name), words.Clip(r.Version))
 		}
 		return fmt.Sprintf("the heartbeat of %q has version %q, the version sent last was %q", words.Clip(name), words.Clip(r.Version), words.Clip(it.Version))
 	}

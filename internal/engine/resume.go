@@ -96,6 +96,23 @@ func (s *Subscription) Declared(name string) bool {
 	return it != nil && it.Content == nil && s.Seeded && s.Kept.Get(name) == it && s.open.knows(name) && !s.Lost
 }
 
+// MayHaveAt says whether the client may have a resource that it was sent at a version
+// of its own: it has accepted that, or may still. What it rejected left it with what
+// it had.
+func (s *Subscription) MayHaveAt(name, version string) bool {
+	is := func(it *Resource) bool { return it != nil && it.Version == version }
+	s.open.enter()
+	c, last := s.open.byName[name], s.Have.Get(name)
+	switch {
+	case !s.open.knows(name), c != nil && is(c.accepted):
+		return true
+	case c != nil:
+		return slices.ContainsFunc(c.list, func(o change) bool { return o.by.Verdict != NACKed && is(o.to) })
+	}
+	// Where the same came under another version, the one before is not known.
+	return is(last) || last != nil && slices.ContainsFunc(s.Sent, func(o *Response) bool { return o.Seq == last.Seq && o.Verdict != ACKed })
+}
+
 // EverSent says whether a name was sent on this stream, though the client may
 // have given it up since.
 func (s *Subscription) EverSent(name string) bool { return s.SentHere(name) || s.Dropped[name].Here }
