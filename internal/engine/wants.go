@@ -97,12 +97,40 @@ func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change, first bool) {
 	k.drop(s, r)
 }
 
+// swept are the resources that a client has for a wildcard or a collection only that
+// it gives up with a request. It drops them, and nobody tells it to.
+func (s *Subscription) swept(r *Request) (out []string) {
+	all := r.Before.Wild != NotWild
+	globs := slices.DeleteFunc(slices.Clone(r.Removed), func(n string) bool { return !IsGlob(n) })
+	if s.Wild != NotWild || s.Lost || !all && len(globs) == 0 {
+		return nil // where part was not seen, it may have named others
+	}
+	was := names{own: make(map[string]bool)}
+	for _, n := range globs {
+		was.add(n)
+	}
+	named := make(map[string]bool) // by another name that it has
+	for alias, name := range s.aliases {
+		named[name] = named[name] || s.Names.Has(alias)
+	}
+	for name := range s.Have.All() {
+		if (all || was.Covers(name)) && !s.Names.Has(name) && !s.Names.Covers(name) && !named[name] {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out) // the same in each reading
+	return out
+}
+
 // MaxDropped bounds the names given up that a type remembers.
 const MaxDropped = 1 << 16
 
-// drop remembers the names that a client gave up.
+// drop remembers the names that a client gave up, and takes what it had of them from it.
 func (k *Engine) drop(s *Subscription, r *Request) {
 	gone := r.Removed
+	if swept := s.swept(r); len(swept) > 0 {
+		gone = slices.Concat(gone, swept)
+	}
 	if len(gone) > 0 && s.Dropped == nil {
 		s.Dropped = make(map[string]dropped)
 	}
@@ -110,16 +138,16 @@ func (k *Engine) drop(s *Subscription, r *Request) {
 		clear(s.Dropped)
 	}
 	for _, n := range gone {
-		if len(s.Dropped) >= MaxDropped {
-			break
+		it := s.Have.Get(n)
+		if len(s.Dropped) < MaxDropped {
+			was := s.Dropped[n]
+			was.At, was.Delivered = k.Now, it != nil
+			if s.SentHere(n) {
+				was.Here, was.Version, was.Hash = true, s.versionOf(it), it.Content.Facts.Hash
+				was.Decoded = it.Content.Facts.Undecodable == ""
+			}
+			s.Dropped[n] = was
 		}
-		it, was := s.Have.Get(n), s.Dropped[n]
-		was.At, was.Delivered = k.Now, it != nil
-		if s.SentHere(n) {
-			was.Here, was.Version, was.Hash = true, s.versionOf(it), it.Content.Facts.Hash
-			was.Decoded = it.Content.Facts.Undecodable == ""
-		}
-		s.Dropped[n] = was
 		delete(s.aliases, n)
 		if s.Wild == NotWild {
 			s.Stream.Moved++
