@@ -67,18 +67,24 @@ func (s *Subscription) lasts(r *refusal) bool {
 	}
 	s.open.enter()
 	for _, name := range r.blamed {
-		if c := s.open.byName[name]; c != nil && r.has(c) {
+		if c := s.open.byName[name]; c != nil && r.has(c) && s.asksFor(name) {
 			return true
 		}
 	}
 	if len(r.blamed) == 0 {
-		for _, c := range s.open.byName {
-			if r.has(c) {
+		for name, c := range s.open.byName {
+			if r.has(c) && s.asksFor(name) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// asksFor says whether a resource is asked for, by its name or in other ways: nobody
+// mends what nobody wants.
+func (s *Subscription) asksFor(name string) bool {
+	return s.Wants(name) || s.Asks(name) || s.Names.Covers(name) || len(s.aliases) > 0
 }
 
 // has says whether a resource was sent last with what was rejected, or with the same

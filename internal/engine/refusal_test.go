@@ -84,6 +84,7 @@ C> type=EDS V=3 N=c R=[e1,e2]
 		"nobody is named, both mended": {both + "D> type=EDS N=b err=\"no\"\nd< type=EDS N=c res=[e1@3]\nD> type=EDS N=c\nd< type=EDS N=d res=[e2@3]\nD> type=EDS N=d", "SYNCED"},
 		"reconnected":                  {accepted + "-- server-end code=14\n-- stream 2\nD> type=EDS N= sub=[e1,e2] node=n1 init={e1:1,e2:2}", "NACKED by 8: no e1"},
 		"reconnected, sent anew":       {accepted + "-- server-end code=14\n-- stream 2\nD> type=EDS N= sub=[e1,e2] node=n1 init={e1:1,e2:2}\nd< type=EDS N=1 res=[e1@3]\nD> type=EDS N=1", "SYNCED"},
+		"nobody asks for it":           {first + "D> type=EDS N= unsub=[e1]\nd< type=EDS N=b res=[e1@2]\nD> type=EDS N=b err=\"no e1\"\nd< type=EDS N=c res=[e2@2]\nD> type=EDS N=c", "SYNCED"},
 		"state of the world":           {sotw, "NACKED by 8: no e1"},
 		"state of the world, mended":   {sotw + "S< type=EDS V=4 N=d res=[e1#3]\nC> type=EDS V=4 N=d R=[e1,e2]", "SYNCED"},
 		"state of the world, all":      {strings.ReplaceAll(sotw, "EDS", "CDS"), "SYNCED"},

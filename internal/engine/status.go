@@ -84,7 +84,7 @@ type TypeStatus struct {
 	Accepted session.Seq
 	None     bool
 	Rejected string // version of what it rejected, while that is what was sent last of any resource
-	Nacks    int    // rejections since it accepted last, or since that one if it is older
+	Nacks    int    // rejections since it accepted last
 	Nack     string // why it rejected last; it may have accepted since
 	NackSeq  session.Seq
 	Lost     bool // part of the conversation was not seen

@@ -117,11 +117,11 @@ func (s *Subscription) accept(n *Response) {
 	if newest || n.Kind == decode.DeltaResponse {
 		s.open.accept(n, s.Whole() && n.Kind == decode.SotwResponse && !n.pulsed)
 	}
-	if s.refused.outlasts(n) || s.lasts(&s.refused) {
+	if s.refused.outlasts(n) {
 		return
 	}
 	s.nacks = 0
-	if s.refused.ordinal <= n.Ordinal {
+	if s.refused.ordinal <= n.Ordinal && !s.lasts(&s.refused) {
 		s.forgive()
 	}
 }
