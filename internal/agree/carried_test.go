@@ -151,6 +151,9 @@ func (w *whole) live(k *check.Checker, about map[string]bool) map[string]string 
 			for _, l := range w.table.lanes[laneKey{c.Client, t.Type}] {
 				// A part does not know what was rejected on the stream before.
 				lives, sure = lives || !l.ended && !l.rest && (l.last != nil || !l.follows), sure && l.sure && !w.table.murky[c.Client]
+				// Nor whether a rejection stands, where other responses came since.
+				n := l.standing()
+				sure = sure && (n != nil && n.mark == rejected || l.nackSeq == 0 || !w.table.stands(laneKey{c.Client, t.Type}, l))
 				lanes++
 			}
 			if key := c.Client + " " + t.Type; lives && sure && (about == nil || about[key] && lanes == 1) {

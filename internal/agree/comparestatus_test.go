@@ -28,6 +28,9 @@ func (t *trial) status(all []engine.ClientStatus, key laneKey) {
 		return
 	}
 	why, seq := l.rejection(got.State == engine.Nacked)
+	if n := l.standing(); got.State == engine.Nacked && (n == nil || n.mark != rejected) && t.table.stands(key, l) {
+		why, seq = got.Nack, got.NackSeq // which of several it is the table leaves open
+	}
 	if got.NackSeq != seq || (l.nacks > 0 || got.Nack != "") && len(why) < 200 && strings.Join(strings.Fields(why), " ") != got.Nack {
 		t.differs("status: last rejection", "%s of %s was rejected last by entry %d (%q), not by %d (%q)", key.typ, key.client, seq, why, got.NackSeq, got.Nack)
 	}

@@ -104,6 +104,30 @@ func (l *lane) states(now time.Time, timers *check.Timers) words {
 	return out
 }
 
+// stands says whether a resource may be rejected as it was sent last, though other
+// responses came since: those that need not have everything say nothing of it.
+func (w *world) stands(key laneKey, l *lane) bool {
+	if wholeState(l.typ) && !l.delta {
+		return false
+	}
+	for _, v := range w.versions[key] {
+		if v.refused || v.state == isRejected || v.unsure {
+			return true
+		}
+	}
+	return false
+}
+
+// standings are those of a lane. Whether a rejection stands is for the resources to
+// say that its reason names, and that the client wants: the table leaves that open.
+func (w *world) standings(key laneKey, l *lane, timers *check.Timers) words {
+	out := l.states(w.now, timers)
+	if l.nackSeq != 0 && !out.has(nacked) && w.stands(key, l) {
+		out = append(out, nacked)
+	}
+	return out
+}
+
 // state is where a client stands with a type: on its live streams with the worst
 // of them, or where the stream left it that ended last. It is nil where the client
 // has not asked, or where the table does not say.
@@ -132,7 +156,7 @@ func (w *world) state(key laneKey, timers *check.Timers) words {
 			if l.idle() {
 				return nil
 			}
-			if is := l.states(w.now, timers); i == 0 {
+			if is := w.standings(key, l, timers); i == 0 {
 				out = is
 			} else {
 				out = worst(out, is)
@@ -144,7 +168,7 @@ func (w *world) state(key laneKey, timers *check.Timers) words {
 		if l.idle() {
 			return nil
 		}
-		out = append(out, l.states(w.now, timers)...)
+		out = append(out, w.standings(key, l, timers)...)
 	}
 	if out.has(stale) || out.has(pending) { // time goes on, or it does not
 		out = append(out, stale, pending)

@@ -1,6 +1,8 @@
 package agree
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -109,9 +111,13 @@ func (w *world) wantSotw(m *meaning) {
 		}
 	}
 	m.more, m.less = m.more || star && !l.star, m.less || !star && l.star
+	all := l.star || len(l.names) == 0
 	l.named = l.named || len(m.message.Names) > 0
 	l.star, l.names = star, list
 	l.wild = star || len(list) == 0 && !l.named && wholeState(l.typ)
+	if all {
+		w.sweep(l)
+	}
 }
 
 // wantDelta enters what a client asks for beside the rest, and what it gives up.
@@ -128,11 +134,29 @@ func (w *world) wantDelta(m *meaning) {
 			l.names[decode.NormalName(n)] = true
 		}
 	}
+	all := l.wild
 	l.wild = l.wild && !slices.Contains(p.Unsubscribe, "*")
 	for _, n := range p.Unsubscribe {
 		if n = decode.NormalName(n); l.names[n] {
 			delete(l.names, n)
 			w.drop(l, n, l.wild)
+			all = all || strings.HasSuffix(n, "/*") || strings.Contains(n, "/*?")
+		}
+	}
+	if all {
+		w.sweep(l)
+	}
+}
+
+// sweep notes that a client drops what it had for everything, or a collection, that
+// it asked for no longer.
+func (w *world) sweep(l *lane) {
+	key := laneKey{l.client, l.typ}
+	for _, names := range []iter.Seq[string]{maps.Keys(w.versions[key]), maps.Keys(w.holdingOf(key).resources)} {
+		for name := range names {
+			if !l.wants(name) {
+				w.drop(l, name, false)
+			}
 		}
 	}
 }

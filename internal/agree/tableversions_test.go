@@ -26,6 +26,7 @@ type version struct {
 	lane    *lane
 	loose   bool // it was given up since, or sent on another stream: others may have let go of it
 	unsure  bool
+	refused bool // it came last in a response that was rejected, though it may have been accepted before
 	passed  bool // it waits in a response that the client has passed over
 }
 
@@ -91,6 +92,9 @@ func (w *world) bring(e *session.Entry, m *meaning, n *reply) {
 // rejected: that is for something else in it.
 func (w *world) settleVersions(l *lane, of *reply) {
 	for _, b := range of.brought {
+		if of.mark == accepted || of.mark == rejected {
+			b.version.refused = of.mark == rejected
+		}
 		switch {
 		case of.mark == accepted:
 			b.version.state = isAccepted
