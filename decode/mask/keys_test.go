@@ -8,6 +8,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -56,7 +57,7 @@ func underKey(t *testing.T, key, text string) []proto.Message {
 	all := []proto.Message{
 		&corev3.HeaderValue{Key: key, Value: text},
 		&corev3.HeaderValue{Key: key, RawValue: []byte(text)},
-		&routev3.HeaderMatcher{Name: key, HeaderMatchSpecifier: &routev3.HeaderMatcher_ExactMatch{ExactMatch: text}},
+		&routev3.HeaderMatcher{Name: key, HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: text}}}},
 	}
 	for _, v := range []any{
 		map[string]any{key: text},

@@ -255,22 +255,21 @@ func (s *Standing) grid() (g grid) {
 }
 
 // cell is how a client stands with a type.
-func (s *ClientStatus) cell(typ string) cell {
-	c := s.of
-	i := slices.IndexFunc(c.Types, func(t engine.TypeStatus) bool { return t.Type == typ })
+func (c *ClientStatus) cell(typ string) cell {
+	i := slices.IndexFunc(c.of.Types, func(t engine.TypeStatus) bool { return t.Type == typ })
 	if i < 0 {
 		return cell{"-", muted}
 	}
-	t := &c.Types[i]
+	t := &c.of.Types[i]
 	text, since, look := t.State.String(), t.Since, warned
 	if t.State == engine.Nacked && t.Nacks > 1 {
 		text += fmt.Sprintf(" ×%d", t.Nacks)
 	}
-	past := !t.Gone.IsZero() && c.Gone.IsZero()
+	past := !t.Gone.IsZero() && c.of.Gone.IsZero()
 	if past {
 		since = t.Gone
 	}
-	text += " " + Age(s.now.Sub(since))
+	text += " " + Age(c.now.Sub(since))
 	if t.Lost {
 		text += "?"
 	}
